@@ -1,0 +1,16 @@
+{{/* The operator's configuration file. */}}
+{{- define "wellfed.config" -}}
+prometheus:
+{{- range .Values.prometheus }}
+- name: {{ .name | quote }}
+  url: {{ .url | quote }}
+  {{- with .extraMatchers }}
+  extraMatchers:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  allowClusterQueries: {{ default false .allowClusterQueries }}
+  namespaceLabel: {{ default "namespace" .namespaceLabel | quote }}
+{{- end }}
+evidence:
+  endpoint: {{ .Values.evidence.endpoint | quote }}
+{{- end -}}

@@ -1,0 +1,35 @@
+//! The wellfed API, `wellfed.dev/v1alpha1`: what users write and what the operator answers.
+//!
+//! One kind or concept a file. The CRDs under `crds/yaml` are generated from these types by `make bless`.
+
+mod behavior;
+mod conditions;
+mod crd;
+mod duration;
+mod gate;
+mod pool;
+mod quantity;
+mod shares;
+mod signal;
+mod status;
+mod workload;
+
+pub use behavior::{Behavior, PolicyType, ScalingPolicy, ScalingRules, SelectPolicy};
+pub use conditions::{Condition, ConditionStatus};
+pub use crd::{all, yaml_of};
+pub use duration::{DurationError, GoDuration};
+pub use gate::{Gate, GateMode, GateThresholds, OnUnknown};
+pub use pool::{CapacityType, GpuPool, GpuPoolSpec, GpuShape, PoolLimits};
+pub use quantity::{Quantity, QuantityError};
+pub use shares::IntOrPercent;
+pub use signal::{
+    PrometheusSource, ScaleSource, Signal, SignalRole, SignalSource, SignalTarget, SignalType, TargetType, VllmMetric,
+    VllmSource,
+};
+pub use status::{DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus, StepStatus};
+pub use workload::{
+    Class, Fallback, FallbackBehavior, GpuWorkload, GpuWorkloadSpec, Mode, ScaleTargetRef, WorkloadPool,
+};
+
+/// The group of every kind.
+pub const GROUP: &str = "wellfed.dev";

@@ -1,0 +1,147 @@
+//! Signals: what makes demand, and where it is read.
+
+use crate::quantity::Quantity;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("has(self.source.scale) != has(self.target)")
+        .message("set target, except for source.scale, which is a number of replicas itself"),
+    validation = Rule::new("!has(self.source.vllm) || !has(self.type) || self.type == 'Pods'")
+        .message("source.vllm is read per pod: leave type out, or set it to Pods"),
+    validation = Rule::new("!has(self.source.scale) || !has(self.type) || self.type == 'External'")
+        .message("source.scale is one number: leave type out, or set it to External"),
+    validation = Rule::new("!has(self.target) || self.target.type == 'AverageValue' || !(has(self.source.vllm) || (has(self.type) && self.type == 'Pods'))")
+        .message("a signal per pod needs target.type AverageValue"),
+)]
+pub struct Signal {
+    /// Unique within the workload.
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    pub name: String,
+    /// What it is for. Default: Demand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<SignalRole>,
+    /// Whether its rows carry a live pod. Default: Pods for `vllm`, else External.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<SignalType>,
+    /// Where it is read.
+    pub source: SignalSource,
+    /// What one replica should bear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<SignalTarget>,
+}
+
+/// What a signal is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SignalRole {
+    /// It asks for replicas.
+    Demand,
+}
+
+/// Whether a signal's rows carry a live pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SignalType {
+    /// One row a pod, with labels `namespace` and `pod`; HPA's rules for Pods metrics.
+    Pods,
+    /// One number; HPA's rules for External metrics.
+    External,
+}
+
+/// Where a signal is read: exactly one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("[has(self.prometheus), has(self.vllm), has(self.scale)].filter(set, set).size() == 1")
+    .message("set exactly one source: prometheus, vllm or scale"))]
+pub struct SignalSource {
+    /// A query of one's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prometheus: Option<PrometheusSource>,
+    /// Requests in a vLLM server, by its own metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vllm: Option<VllmSource>,
+    /// `spec.replicas` of this object, which users, an HPA or a `ScaledObject` may set through `/scale`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<ScaleSource>,
+}
+
+/// A query of one's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrometheusSource {
+    /// `PromQL` that returns an instant vector. It is confined to this namespace unless the administrator allows more.
+    #[schemars(length(min = 1, max = 4096))]
+    pub query: String,
+    /// A Prometheus that the operator's configuration names. Default: `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub endpoint: Option<String>,
+    /// Only rows with these labels, so that one query can serve many workloads.
+    #[serde(default, rename = "match", skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 16))]
+    pub rows: BTreeMap<String, String>,
+}
+
+/// Requests in a vLLM server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VllmSource {
+    /// Which requests count. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<VllmMetric>,
+    /// A Prometheus that the operator's configuration names. Default: `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub endpoint: Option<String>,
+}
+
+/// Which requests of a vLLM server count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum VllmMetric {
+    /// In service and queued.
+    RunningPlusWaiting,
+    /// Queued.
+    Waiting,
+    /// In service.
+    Running,
+}
+
+/// `spec.replicas` of this object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaleSource {}
+
+/// What one replica should bear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("self.type == 'AverageValue' ? has(self.averageValue) && !has(self.value) : has(self.value) && !has(self.averageValue)")
+        .message("type AverageValue needs averageValue, type Value needs value, and not both"),
+    validation = Rule::new("!has(self.averageValue) || quantity(string(self.averageValue)).isGreaterThan(quantity('0'))")
+        .message("averageValue must be above zero"),
+    validation = Rule::new("!has(self.value) || quantity(string(self.value)).isGreaterThan(quantity('0'))")
+        .message("value must be above zero"),
+)]
+pub struct SignalTarget {
+    /// Which of the two is set.
+    #[serde(rename = "type")]
+    pub kind: TargetType,
+    /// The signal divided by the replicas should be this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average_value: Option<Quantity>,
+    /// The signal should be this, and moves in proportion to the replicas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Quantity>,
+}
+
+/// How a signal relates to the replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TargetType {
+    /// It is shared among them.
+    AverageValue,
+    /// It moves in proportion to them.
+    Value,
+}

@@ -1,0 +1,152 @@
+//! What the operator answers: how many, how many were wanted, and why.
+
+use crate::conditions::{Condition, date_time};
+use jiff::Timestamp;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Written only when something in it changes; live values are metrics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GpuWorkloadStatus {
+    /// The generation that this speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The sum of `spec.replicas` over the targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// What it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desired_replicas: Option<i32>,
+    /// What the signals ask for, before bounds, gate and capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted_replicas: Option<i32>,
+    /// Selects exactly the live pods; absent where no one selector does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// How each aspect stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+    /// The intent with its defaults filled in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyStatus>,
+    /// Each pool's share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub pools: Vec<PoolStatus>,
+    /// The decision in force, step by step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionStatus>,
+    /// What keeps the GPUs from their work, and what to do about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["rule".into()]))]
+    pub findings: Vec<FindingStatus>,
+    /// What later decisions need; not for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 4096))]
+    pub memory: Option<String>,
+}
+
+/// The intent with its defaults filled in, as far as they depend on the class or on the target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyStatus {
+    /// GPUs that one replica asks for, read from the target's pods.
+    pub gpus_per_replica: i32,
+    /// Whether a refusal holds the number.
+    pub gate_mode: String,
+    /// How much of the past the gate judges.
+    pub gate_window: String,
+    /// What missing evidence means for growth.
+    pub on_unknown: String,
+    /// The stabilisation window before shrinking.
+    pub scale_down_window: String,
+}
+
+/// One pool's share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PoolStatus {
+    /// The pool; `default` where the workload names none.
+    pub name: String,
+    /// `spec.replicas` of its target.
+    pub replicas: i32,
+    /// What it should be.
+    pub desired_replicas: i32,
+}
+
+/// The decision in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionStatus {
+    /// The binding step, and its reason in one word.
+    pub why: String,
+    /// One sentence.
+    pub summary: String,
+    /// The step that last moved the number.
+    pub binding: String,
+    /// Whether more GPUs would help: Allow, Refuse or Unknown.
+    pub verdict: String,
+    /// When a refusal ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "date_time")]
+    pub veto_expires: Option<Timestamp>,
+    /// Every step, in order.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["step".into()]))]
+    pub steps: Vec<StepStatus>,
+}
+
+/// What one step did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepStatus {
+    /// Which step.
+    pub step: String,
+    /// What came in.
+    pub before: i32,
+    /// What went out.
+    pub after: i32,
+    /// Why.
+    pub message: String,
+}
+
+/// One thing that keeps the GPUs from their work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingStatus {
+    /// The rule that found it; `docs/findings/` has a page on it.
+    pub rule: String,
+    /// Veto speaks against more GPUs; Advice is only said.
+    pub weight: String,
+    /// Medium where SM activity is not measured.
+    pub confidence: String,
+    /// What was measured when it was found, in one line.
+    pub evidence: String,
+    /// What was measured, beside what it was compared with.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub measured: Vec<Measured>,
+    /// What to do, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<String>,
+    /// When it was first seen.
+    #[schemars(schema_with = "date_time")]
+    pub first_seen: Timestamp,
+    /// Since when it stands.
+    #[schemars(schema_with = "date_time")]
+    pub since: Timestamp,
+}
+
+/// One measured value beside its threshold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Measured {
+    /// What.
+    pub name: String,
+    /// How much; shares from 0 to 1, rates in bytes a second.
+    pub value: String,
+    /// What it was compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<String>,
+}

@@ -1,0 +1,113 @@
+//! World → decisions: the steps in order, for all workloads in one serial pass.
+
+use crate::decision::{Decision, PoolNumber, Reason, Step, StepRecord, StepResult};
+use crate::ledger::Ledger;
+use crate::memory::Memory;
+use crate::remember::noted;
+use crate::steps;
+use crate::units::{Replicas, WorkloadId};
+use crate::world::{Workload, World};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// One workload's decision, or the panic that prevented it.
+pub type Decided = Result<Decision, Panicked>;
+
+/// Deciding one workload panicked: a bug of ours that stops no other workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked {
+    /// Whose decision it was.
+    pub id: WorkloadId,
+    /// What the panic said.
+    pub message: String,
+}
+
+/// Decides every workload; reservations are made as it goes, older workloads first.
+pub fn decide(world: &World) -> Vec<Decided> {
+    decide_with(world, decide_one)
+}
+
+/// [`decide`] with another way to decide one workload.
+pub fn decide_with(world: &World, one: impl Fn(&Workload, &World, &mut Ledger) -> Decision) -> Vec<Decided> {
+    let mut ledger = Ledger::of(world);
+    let mut order: Vec<&Workload> = world.workloads.iter().collect();
+    order.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)));
+    order
+        .into_iter()
+        .map(|workload| {
+            catch_unwind(AssertUnwindSafe(|| one(workload, world, &mut ledger)))
+                .map_err(|panic| Panicked { id: workload.id.clone(), message: text(panic.as_ref()) })
+        })
+        .collect()
+}
+
+fn text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "no message".to_owned())
+}
+
+/// The straight line of one workload.
+fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decision {
+    let policy = &workload.policy;
+    let now = world.now;
+    let current = workload.current();
+    let mut trace = Trace::from(current);
+
+    let demand = steps::demand(workload, now);
+    let wanted = trace.take(Step::Demand, demand.result.clone());
+    let memory = noted(workload, &demand, now);
+
+    let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
+    let bounded = trace.take(Step::Bounds, steps::bounds(paced, policy.min, policy.max));
+
+    let gate = memory.gate.counting(workload.opinion.as_ref(), &policy.gate, now);
+    let verdict = gate.verdict(&policy.gate);
+    let gated = trace.take(Step::Gate, steps::gate(bounded, current, policy.min, verdict, &policy.gate));
+
+    let roomy = trace.take(Step::Capacity, steps::capacity(gated, workload, ledger));
+    let split = steps::split(roomy, workload, ledger, now);
+    let number = trace.take(Step::Split, split.result.clone());
+
+    Decision {
+        id: workload.id.clone(),
+        current,
+        wanted,
+        number,
+        pools: pools(workload, &split.pools),
+        steps: trace.records,
+        verdict,
+        troubles: demand.troubles,
+        memory: Memory { gate, ..memory }.after(workload, bounded, &split, now),
+    }
+}
+
+fn pools(workload: &Workload, targets: &[Replicas]) -> Vec<PoolNumber> {
+    let policies = workload.policy.pools.iter().zip(&workload.pools).zip(targets);
+    policies.map(|((policy, state), to)| PoolNumber { pool: policy.name(), from: state.asked, to: *to }).collect()
+}
+
+/// The records so far; each step starts where the last ended.
+struct Trace {
+    at: Replicas,
+    records: Vec<StepRecord>,
+}
+
+impl Trace {
+    fn from(current: Replicas) -> Self {
+        Self { at: current, records: Vec::with_capacity(6) }
+    }
+
+    fn take(&mut self, step: Step, result: StepResult) -> Replicas {
+        let StepResult { after, reason } = result;
+        self.records.push(StepRecord { step, before: self.at, after, reason });
+        self.at = after;
+        after
+    }
+}
+
+/// Whether a reason only says that a step had nothing to do.
+pub const fn is_quiet(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Unchanged | Reason::Fits | Reason::Unlimited | Reason::Placed | Reason::NotGrowing | Reason::GateOff
+    )
+}

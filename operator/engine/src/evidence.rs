@@ -1,0 +1,109 @@
+//! What is known of a workload's GPUs and CPUs over one window; input of the rules.
+//!
+//! `None` is unknown, never zero: implausible and missing samples were dropped when this was assembled.
+
+use crate::policy::{Class, GatePolicy};
+use crate::span::Span;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One workload's evidence, attributed to its live, Ready, warm pods.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What kind of work it is.
+    pub class: Class,
+    /// How it wants to be judged.
+    pub gate: GatePolicy,
+    /// The end of the newest sample.
+    pub at: Timestamp,
+    /// The time covered, since demand exceeded its target.
+    pub covered: SignedDuration,
+    /// GPUs that its warm pods ask for.
+    pub expected_gpus: u32,
+    /// The physical GPUs (or MIG instances) seen.
+    pub gpus: Vec<GpuEvidence>,
+    /// The GPU containers of its warm pods.
+    pub containers: Vec<ContainerEvidence>,
+}
+
+/// One GPU's means over the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GpuEvidence {
+    /// Share of time that any kernel ran, 0–1 (`DCGM_FI_DEV_GPU_UTIL`); unsupported under MIG.
+    pub util: Option<Span>,
+    /// Share of time that the compute engine was active, 0–1 (`DCGM_FI_PROF_GR_ENGINE_ACTIVE`).
+    pub engine: Option<Span>,
+    /// Share of SMs with work, 0–1 (`DCGM_FI_PROF_SM_ACTIVE`); off by default in the exporter.
+    pub sm: Option<Span>,
+    /// Memory bandwidth in use, 0–1 (`DCGM_FI_PROF_DRAM_ACTIVE`).
+    pub dram: Option<Span>,
+    /// Tensor pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_TENSOR_ACTIVE`).
+    pub tensor: Option<Span>,
+    /// From host to device, bytes a second (`DCGM_FI_PROF_PCIE_RX_BYTES`).
+    pub pcie_rx: Option<Span>,
+    /// More than one pod runs on it.
+    pub shared: bool,
+}
+
+impl GpuEvidence {
+    /// How busy it is, 0–1: the engine where it is measured, else utilisation.
+    pub fn activity(&self) -> Option<Span> {
+        self.engine.or(self.util)
+    }
+}
+
+/// One GPU container's means over the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContainerEvidence {
+    /// Cores used.
+    pub cores: Option<Span>,
+    /// Cores that it may use; none without a limit.
+    pub limit: Option<f64>,
+    /// Throttled periods over all periods, 0–1; none without a limit.
+    pub throttled: Option<Span>,
+    /// Share of time that tasks waited for a CPU, 0–1 (PSI).
+    pub pressure: Option<Span>,
+}
+
+impl ContainerEvidence {
+    /// Cores used over the limit; none without a limit.
+    pub fn of_limit(&self) -> Option<Span> {
+        match (self.cores, self.limit) {
+            (Some(cores), Some(limit)) if limit > 0.0 => Some(cores.scaled(1.0 / limit)),
+            _ => None,
+        }
+    }
+}
+
+impl Evidence {
+    /// Whether at least the share `most` of the GPUs that the pods ask for satisfy `test`. A GPU that is not seen does
+    /// not, so losing one never makes a case.
+    pub fn most_gpus(&self, test: impl Fn(&GpuEvidence) -> bool) -> bool {
+        let all = self.gpus.len().max(self.expected_gpus as usize);
+        self.most(self.gpus.iter().filter(|gpu| test(gpu)).count(), all)
+    }
+
+    /// Whether at least the share `most` of the containers satisfy `test`.
+    pub fn most_containers(&self, test: impl Fn(&ContainerEvidence) -> bool) -> bool {
+        self.most(self.containers.iter().filter(|one| test(one)).count(), self.containers.len())
+    }
+
+    fn most(&self, some: usize, all: usize) -> bool {
+        all > 0 && some as f64 >= self.gate.thresholds.most * all as f64
+    }
+
+    /// The mean of a GPU's field over those GPUs that have it.
+    pub fn gpu_mean(&self, field: impl Fn(&GpuEvidence) -> Option<Span>) -> Option<f64> {
+        mean(self.gpus.iter().filter_map(field))
+    }
+
+    /// The mean of a container's field over those containers that have it.
+    pub fn container_mean(&self, field: impl Fn(&ContainerEvidence) -> Option<Span>) -> Option<f64> {
+        mean(self.containers.iter().filter_map(field))
+    }
+}
+
+fn mean(spans: impl Iterator<Item = Span>) -> Option<f64> {
+    let (sum, count) = spans.fold((0.0, 0_u32), |(sum, count), span| (sum + span.mean, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}

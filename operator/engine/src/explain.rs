@@ -1,0 +1,192 @@
+//! Reasons and decisions in words. The only place where they become text; the same in status, logs and the terminal.
+
+use crate::decision::{Decision, Direction, Reason, Step, StepRecord};
+use crate::gate::Verdict;
+use crate::memory::Moment;
+use crate::opinion::{Finding, Gap, Measure, Quantity};
+use crate::policy::{GateMode, OnUnknown};
+use crate::rules::RuleName;
+use jiff::{SignedDuration, SpanRound, Unit};
+use std::fmt::Write as _;
+
+/// One sentence: the numbers, and what binds.
+pub fn sentence(decision: &Decision) -> String {
+    let Some(record) = decision.binding_record() else {
+        return format!("{} replicas; nothing was decided", decision.number);
+    };
+    let change = match decision.number.cmp(&decision.current) {
+        std::cmp::Ordering::Equal => format!("stays at {} replicas", decision.number),
+        std::cmp::Ordering::Less => format!("shrinks from {} to {} replicas", decision.current, decision.number),
+        std::cmp::Ordering::Greater => format!("grows from {} to {} replicas", decision.current, decision.number),
+    };
+    let wanted = if decision.wanted == decision.number { String::new() } else { format!(" of {} wanted", decision.wanted) };
+    format!("{change}{wanted}; {}: {}", step(record.step), reason(&record.reason))
+}
+
+/// One line a step that did something.
+pub fn steps(decision: &Decision) -> String {
+    let mut text = String::new();
+    for record in &decision.steps {
+        let _ = writeln!(text, "{}", line(record));
+    }
+    text
+}
+
+fn line(record: &StepRecord) -> String {
+    format!("{:<10} {:>4} → {:<4} {}", step(record.step), record.before, record.after, reason(&record.reason))
+}
+
+/// A step's name in text.
+pub const fn step(step: Step) -> &'static str {
+    match step {
+        Step::Demand => "demand",
+        Step::Stabilise => "stabilise",
+        Step::Bounds => "bounds",
+        Step::Gate => "gate",
+        Step::Capacity => "capacity",
+        Step::Split => "split",
+    }
+}
+
+/// Why a step did what it did.
+#[allow(clippy::too_many_lines)] // one arm a reason; splitting it would hide which are missing
+pub fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::Unchanged => "nothing to do".to_owned(),
+        Reason::Signal { signal, value, target } => {
+            format!("signal {signal} is {} against a target of {}", number(*value), number(*target))
+        }
+        Reason::WithinTolerance { signal, value, target } => {
+            format!("signal {signal} is {} against a target of {}, as it should be", number(*value), number(*target))
+        }
+        Reason::SamplesMissing { signal, missing, of } => {
+            format!("signal {signal} has no believable sample for {missing} of {of} Ready replicas, so nothing shrinks")
+        }
+        Reason::SignalsUnavailable { signal, trouble } => format!("signal {signal} can't be used: {trouble}; held"),
+        Reason::Fallback { signal, failures } => {
+            format!("signal {signal} failed {failures} times in a row, so the fallback holds")
+        }
+        Reason::ReplicasNotStarting { replicas, waited } => {
+            format!("{replicas} replicas are not Ready after {}, so no more are asked for", duration(*waited))
+        }
+        Reason::Window { direction: Direction::Down, window } => {
+            format!("a higher number was wanted within the last {}", duration(*window))
+        }
+        Reason::Window { direction: Direction::Up, window } => {
+            format!("a lower number was wanted within the last {}", duration(*window))
+        }
+        Reason::RateLimited { direction } => format!("behavior.{} limits the change", scale_word(*direction)),
+        Reason::DirectionDisabled { direction } => format!("behavior.{} forbids it", scale_word(*direction)),
+        Reason::Adopting { .. } => {
+            "new here, so nothing shrinks before one whole scale-down window of known readings".to_owned()
+        }
+        Reason::RaisedToMin => "raised to minReplicas".to_owned(),
+        Reason::LoweredToMax => "lowered to maxReplicas".to_owned(),
+        Reason::NotGrowing => "not growing, so not asked".to_owned(),
+        Reason::GateOff => "the gate is off".to_owned(),
+        Reason::FromZero => "from zero nothing can be starved".to_owned(),
+        Reason::GatePassed { by: Some(rule) } => format!("GPUs are at work ({rule}), so more would help"),
+        Reason::GatePassed { by: None } => "nothing speaks against more GPUs".to_owned(),
+        Reason::GateRefused { rule, mode: GateMode::Enforce } => {
+            format!("refused by {rule}: {}; more GPUs would not help", cause(*rule))
+        }
+        Reason::GateRefused { rule, mode: GateMode::Advise | GateMode::Off } => {
+            format!("advised against by {rule}: {}", cause(*rule))
+        }
+        Reason::GateUnknown { gap: why, then: OnUnknown::Allow } => format!("no verdict ({}), allowed", gap(*why)),
+        Reason::GateUnknown { gap: why, then: OnUnknown::Hold } => format!("no verdict ({}), held", gap(*why)),
+        Reason::Fits => "the pools have room".to_owned(),
+        Reason::Unlimited => "no pool limits it".to_owned(),
+        Reason::NoCapacity { room } => format!("the pools have room for {room} more replicas"),
+        Reason::Placed => "placed in the pools' order".to_owned(),
+        Reason::Spilled { pool, replicas } => {
+            format!("{replicas} replicas did not start in pool {pool} and are placed elsewhere")
+        }
+    }
+}
+
+const fn scale_word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "scaleUp",
+        Direction::Down => "scaleDown",
+    }
+}
+
+/// What a rule means, in a few words.
+pub const fn cause(rule: RuleName) -> &'static str {
+    match rule {
+        RuleName::DataInvalid => "the evidence can't be trusted",
+        RuleName::DataLoader => "GPUs wait for the CPU that feeds them",
+        RuleName::Saturated => "GPUs are busy with real work",
+        RuleName::Underused => "GPUs are hardly used",
+    }
+}
+
+/// Why there is no verdict.
+pub fn gap(gap: Gap) -> String {
+    match gap {
+        Gap::NotAsked => "demand has not been above target yet".to_owned(),
+        Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
+        Gap::GpusUnseen { seen, expected } => format!("{seen} of {expected} GPUs report; check the exporter's pod labels"),
+        Gap::Contradiction { gpus } => format!("{gpus} GPUs report full use and no work at once"),
+        Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
+        Gap::Counting { seen, needed } => format!("a cause shows, {seen} of {needed} evaluations"),
+    }
+}
+
+/// A verdict in one word, as status and columns show it.
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow { .. } => "Allow",
+        Verdict::Refuse { .. } => "Refuse",
+        Verdict::Unknown(_) => "Unknown",
+    }
+}
+
+/// When a veto ends by itself.
+pub const fn expiry(verdict: Verdict) -> Option<Moment> {
+    match verdict {
+        Verdict::Refuse { expires, .. } => Some(expires),
+        Verdict::Allow { .. } | Verdict::Unknown(_) => None,
+    }
+}
+
+/// What a finding measured, in one line.
+pub fn measured(finding: &Finding) -> String {
+    let measures: Vec<_> = finding.measured.iter().map(measure).collect();
+    format!("{} over {}", measures.join(", "), duration(finding.window))
+}
+
+fn measure(measure: &Measure) -> String {
+    let value = measure.value;
+    match measure.what {
+        Quantity::GpuActivity => format!("GPUs {} active", percent(value)),
+        Quantity::SmActivity => format!("SMs {} in use", percent(value)),
+        Quantity::DramActivity => format!("memory bandwidth {} in use", percent(value)),
+        Quantity::TensorActivity => format!("tensor pipe {} in use", percent(value)),
+        Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
+        Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),
+        Quantity::CpuPressure => format!("waiting for a CPU {} of the time", percent(value)),
+        Quantity::PcieReceived => format!("{:.1} GB/s to each GPU", value / 1e9),
+        Quantity::GpusConcerned => format!("{value:.0} GPUs concerned"),
+        Quantity::GpusJudged => format!("{value:.0} GPUs judged"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Up to three significant decimals, and no more than needed.
+pub fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// As people write it: `10m`, `1h 30m`.
+pub fn duration(duration: SignedDuration) -> String {
+    let whole = SignedDuration::from_secs(duration.as_secs());
+    let rounding = SpanRound::new().largest(Unit::Hour);
+    let balanced = jiff::Span::try_from(whole).ok().and_then(|span| span.round(rounding).ok());
+    balanced.map_or_else(|| format!("{}s", whole.as_secs()), |span| format!("{span:#}"))
+}

@@ -1,0 +1,139 @@
+//! From opinions to a verdict: three in a row to veto, two to release, so that neither flaps.
+
+use crate::memory::Moment;
+use crate::opinion::{Finding, Gap, Lean, Opinion, Weight};
+use crate::policy::GatePolicy;
+use crate::rules::RuleName;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Evaluations in a row that make a finding stand.
+pub const TO_STAND: u32 = 3;
+/// Evaluations in a row without it that end a finding.
+pub const TO_END: u32 = 2;
+
+/// What the gate has counted; part of a workload's memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GateMemory {
+    /// The evidence last counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Moment>,
+    /// What it leaned to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lean: Option<Lean>,
+    /// One count a rule that fired lately.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Count>,
+}
+
+/// How often a rule fired in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// What it found when it last changed its standing.
+    pub finding: Finding,
+    /// When it first fired in this row.
+    pub first: Moment,
+    /// In a row.
+    pub hits: u32,
+    /// Evaluations in a row without it.
+    pub misses: u32,
+    /// Since when it stands.
+    pub standing: Option<Moment>,
+}
+
+/// Whether more GPUs would help, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Nothing speaks against it; the rule that speaks for it, if one does.
+    Allow {
+        /// A rule that found the GPUs at work.
+        by: Option<RuleName>,
+    },
+    /// A cause that more GPUs do not fix.
+    Refuse {
+        /// The cause.
+        rule: RuleName,
+        /// When the veto ends by itself.
+        expires: Moment,
+    },
+    /// No verdict.
+    Unknown(Gap),
+}
+
+impl GateMemory {
+    /// With `opinion` counted, if it is newer than the last by at least `policy.spacing`; an expired veto starts anew.
+    #[must_use]
+    pub fn counting(&self, opinion: Option<&Opinion>, policy: &GatePolicy, now: Timestamp) -> Self {
+        let mut counted = self.clone();
+        counted.counts.retain(|count| count.standing.is_none_or(|since| now.duration_since(since.0) < policy.expiry));
+        if let Some(opinion) = opinion.filter(|opinion| self.is_fresh(opinion, policy)) {
+            counted.counted = Some(Moment(opinion.at));
+            counted.lean = Some(opinion.lean);
+            counted.count(opinion);
+        }
+        counted
+    }
+
+    fn is_fresh(&self, opinion: &Opinion, policy: &GatePolicy) -> bool {
+        self.counted.is_none_or(|last| opinion.at.duration_since(last.0) >= policy.spacing)
+    }
+
+    /// An unknown evaluation counts as one without the rule: losing a sample may end a veto, never make one.
+    fn count(&mut self, opinion: &Opinion) {
+        let at = Moment(opinion.at);
+        for count in &mut self.counts {
+            match opinion.findings.iter().find(|finding| finding.rule == count.finding.rule) {
+                Some(finding) => count.hit(finding, at),
+                None => count.miss(),
+            }
+        }
+        self.counts.retain(|count| count.misses < TO_END && (count.hits > 0 || count.standing.is_some()));
+        for finding in &opinion.findings {
+            if !self.counts.iter().any(|count| count.finding.rule == finding.rule) {
+                self.counts.push(Count { finding: finding.clone(), first: at, hits: 1, misses: 0, standing: None });
+            }
+        }
+    }
+
+    /// The verdict as far as it has been counted.
+    pub fn verdict(&self, policy: &GatePolicy) -> Verdict {
+        let vetoes = || self.counts.iter().filter(|count| count.finding.weight == Weight::Veto);
+        if let Some((count, since)) = vetoes().find_map(|count| Some((count, count.standing?))) {
+            return Verdict::Refuse { rule: count.finding.rule, expires: Moment(since.0 + policy.expiry) };
+        }
+        match self.lean {
+            None => Verdict::Unknown(Gap::NotAsked),
+            Some(Lean::Unknown(gap)) => Verdict::Unknown(gap),
+            Some(Lean::Refuse(_)) => {
+                let seen = vetoes().map(|count| count.hits).max().unwrap_or(0);
+                Verdict::Unknown(Gap::Counting { seen, needed: TO_STAND })
+            }
+            Some(Lean::Allow) => Verdict::Allow { by: self.supporter() },
+        }
+    }
+
+    fn supporter(&self) -> Option<RuleName> {
+        self.counts.iter().find(|count| count.finding.weight == Weight::Support).map(|count| count.finding.rule)
+    }
+
+    /// The findings that stand, without those that speak for more GPUs.
+    pub fn findings(&self) -> impl Iterator<Item = &Count> {
+        self.counts.iter().filter(|count| count.standing.is_some() && count.finding.weight != Weight::Support)
+    }
+}
+
+impl Count {
+    fn hit(&mut self, finding: &Finding, at: Moment) {
+        self.misses = 0;
+        self.hits = (self.hits + 1).min(TO_STAND);
+        if self.hits >= TO_STAND && self.standing.is_none() {
+            self.standing = Some(at);
+            self.finding = finding.clone();
+        }
+    }
+
+    const fn miss(&mut self) {
+        self.hits = 0;
+        self.misses += 1;
+    }
+}

@@ -1,0 +1,30 @@
+//! The decisions of wellfed: pure functions over plain data. No Kubernetes, clock, environment or I/O.
+//!
+//! `Evidence` → [`judge`] → `Opinion`; `World` → [`decide`] → `Decision` → [`plan`] → `Plan`; [`remember`] keeps what
+//! the next decision needs.
+
+pub mod decide;
+pub mod decision;
+pub mod evidence;
+pub mod explain;
+pub mod gate;
+mod judge;
+mod ledger;
+pub mod memory;
+pub mod opinion;
+pub mod plan;
+pub mod policy;
+pub mod reading;
+pub mod remedies;
+mod remember;
+pub mod rules;
+pub mod span;
+pub mod steps;
+pub mod units;
+pub mod world;
+
+pub use decide::decide;
+pub use judge::judge;
+pub use ledger::Ledger;
+pub use plan::plan;
+pub use remember::remember;

@@ -1,0 +1,137 @@
+//! What the judge thinks of one workload on one look at its evidence.
+
+use crate::rules::RuleName;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All opinions, by the workload's uid.
+pub type Opinions = BTreeMap<String, Opinion>;
+
+/// One look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opinion {
+    /// The end of the newest evidence in it.
+    pub at: Timestamp,
+    /// Whether more GPUs would help.
+    pub lean: Lean,
+    /// What is wrong, most certain first.
+    pub findings: Vec<Finding>,
+}
+
+/// Whether more GPUs would help, on one look.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Lean {
+    /// Nothing speaks against it.
+    Allow,
+    /// This rule speaks against it.
+    Refuse(RuleName),
+    /// The evidence does not suffice.
+    Unknown(Gap),
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Gap {
+    /// The evidence was never looked at while demand was above target.
+    NotAsked,
+    /// Too little of the window is covered.
+    TooShort {
+        /// Covered so far.
+        covered: SignedDuration,
+        /// Needed.
+        needed: SignedDuration,
+    },
+    /// Fewer GPUs report than the pods ask for: the exporter or its labels are at fault.
+    GpusUnseen {
+        /// GPUs with a believable activity.
+        seen: u32,
+        /// GPUs that the pods ask for.
+        expected: u32,
+    },
+    /// Fully busy and doing nothing at once: broken telemetry.
+    Contradiction {
+        /// How many GPUs say so.
+        gpus: u32,
+    },
+    /// No replica is Ready and past its warm-up.
+    NoWarmReplica,
+    /// A cause shows, but not often enough in a row yet.
+    Counting {
+        /// Evaluations in a row.
+        seen: u32,
+        /// Evaluations needed.
+        needed: u32,
+    },
+}
+
+/// One thing that is wrong, and the numbers that say so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which rule found it.
+    pub rule: RuleName,
+    /// Whether it speaks against more GPUs.
+    pub weight: Weight,
+    /// Lower where the sharper metrics are absent.
+    pub confidence: Confidence,
+    /// What was measured, and what it was compared with.
+    pub measured: Vec<Measure>,
+    /// How much time it covers.
+    pub window: SignedDuration,
+}
+
+/// What a finding does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Weight {
+    /// It speaks against more GPUs.
+    Veto,
+    /// It speaks for more GPUs: not a fault, so it is not shown as one.
+    Support,
+    /// It is only said.
+    Advice,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Confidence {
+    /// The sharp metrics are there.
+    High,
+    /// Inferred without SM activity.
+    Medium,
+}
+
+/// One measured value beside its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// What.
+    pub what: Quantity,
+    /// How much, in the unit of `what`.
+    pub value: f64,
+    /// What it was compared with; none when it is shown for context.
+    pub threshold: Option<f64>,
+}
+
+/// What can be measured of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Quantity {
+    /// Share of time that the compute engine was active, 0–1, mean over GPUs.
+    GpuActivity,
+    /// Share of SMs with work, 0–1, mean over GPUs.
+    SmActivity,
+    /// Memory bandwidth in use, 0–1, mean over GPUs.
+    DramActivity,
+    /// Tensor pipe in use, 0–1, mean over GPUs.
+    TensorActivity,
+    /// CPU used over the container's limit, 0–1.
+    CpuOfLimit,
+    /// Throttled periods over all periods, 0–1.
+    CpuThrottled,
+    /// Share of time that tasks waited for a CPU, 0–1.
+    CpuPressure,
+    /// From host to device, bytes a second, mean over GPUs.
+    PcieReceived,
+    /// GPUs that it applies to.
+    GpusConcerned,
+    /// GPUs judged.
+    GpusJudged,
+}

@@ -1,0 +1,46 @@
+//! GPUs are busy with real work: more of them would help.
+
+use super::{Rule, RuleName, Says, measure};
+use crate::evidence::{Evidence, GpuEvidence};
+use crate::opinion::{Measure, Quantity, Weight};
+use crate::span::Span;
+
+/// Most GPUs active, and at work by SMs, memory bandwidth or tensor pipe.
+pub struct Saturated;
+
+impl Rule for Saturated {
+    fn name(&self) -> RuleName {
+        RuleName::Saturated
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        if seen.most_gpus(|gpu| at_work(gpu, seen)) {
+            Says::Found(Weight::Support, measured(seen))
+        } else {
+            Says::NotMine
+        }
+    }
+}
+
+/// Activity alone overstates: a kernel that spins counts as active. The bandwidth arm keeps LLM decode in.
+fn at_work(gpu: &GpuEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    let from = |value: Option<Span>, threshold| value.is_some_and(|value| value.at_least(threshold));
+    from(gpu.activity(), limits.busy_from)
+        && (from(gpu.sm, limits.sm_busy_from)
+            || from(gpu.dram, limits.dram_busy_from)
+            || from(gpu.tensor, limits.tensor_busy_from))
+}
+
+fn measured(seen: &Evidence) -> Vec<Measure> {
+    let limits = &seen.gate.thresholds;
+    [
+        measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.busy_from),
+        measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.sm_busy_from),
+        measure(Quantity::DramActivity, seen.gpu_mean(|gpu| gpu.dram), limits.dram_busy_from),
+        measure(Quantity::TensorActivity, seen.gpu_mean(|gpu| gpu.tensor), limits.tensor_busy_from),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,29 @@
+//! GPUs are hardly used, and nothing else explains it.
+
+use super::{Rule, RuleName, Says, measure};
+use crate::evidence::{Evidence, GpuEvidence};
+use crate::opinion::{Quantity, Weight};
+use crate::policy::Class;
+
+/// Most GPUs active less than 30 % of the time. Without a cause this holds training, and only advises inference,
+/// whose users wait while its engineers look for the cause.
+pub struct Underused;
+
+impl Rule for Underused {
+    fn name(&self) -> RuleName {
+        RuleName::Underused
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        let below = seen.gate.thresholds.underused_below;
+        if !seen.most_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.below(below))) {
+            return Says::NotMine;
+        }
+        let weight = match seen.class {
+            Class::Inference => Weight::Advice,
+            Class::Training | Class::Batch => Weight::Veto,
+        };
+        let measured = measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), below);
+        Says::Unexplained(weight, measured.into_iter().collect())
+    }
+}

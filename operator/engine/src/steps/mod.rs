@@ -1,0 +1,17 @@
+//! The steps of a decision, one a file, in the order in which they run.
+
+mod bounds;
+mod capacity;
+mod demand;
+mod gate;
+mod proposal;
+mod split;
+mod stabilise;
+
+pub use bounds::bounds;
+pub use capacity::capacity;
+pub use demand::{Demand, demand};
+pub use gate::gate;
+pub use proposal::{Proposal, propose};
+pub use split::{Split, split};
+pub use stabilise::{remembered, stabilise};

@@ -1,0 +1,105 @@
+//! How fast the number may move: HPA's behaviour block, and no shrinking before a new workload is known.
+
+use crate::decision::{Direction, Reason, StepResult};
+use crate::memory::{Adoption, Change, Memory};
+use crate::policy::{Amount, Behavior, Pace, Select};
+use crate::units::Replicas;
+use jiff::Timestamp;
+
+/// `want` as far as the windows, the rate policies and the adoption let it move from `current`.
+pub fn stabilise(want: Replicas, current: Replicas, behavior: &Behavior, memory: &Memory, now: Timestamp) -> StepResult {
+    let windowed = within_windows(want, current, behavior, memory, now);
+    if windowed.after < current {
+        if let Some(until) = adopting(memory, behavior, now) {
+            return StepResult { after: current, reason: Reason::Adopting { until } };
+        }
+    }
+    rate_limited(windowed, current, behavior, memory, now)
+}
+
+fn within_windows(want: Replicas, current: Replicas, behavior: &Behavior, memory: &Memory, now: Timestamp) -> StepResult {
+    let lowest = memory.desires.lowest(now, behavior.up.window).unwrap_or(want).min(want);
+    let highest = memory.desires.highest(now, behavior.down.window).unwrap_or(want).max(want);
+    // Never further up than the lowest recent desire, never further down than the highest.
+    let lowest = if behavior.up.window.is_zero() { want } else { lowest };
+    let highest = if behavior.down.window.is_zero() { want } else { highest };
+    let after = current.max(lowest).min(highest);
+    let held = |direction, window| StepResult { after, reason: Reason::Window { direction, window } };
+    match after.cmp(&want) {
+        std::cmp::Ordering::Equal => StepResult { after, reason: Reason::Unchanged },
+        std::cmp::Ordering::Less => held(Direction::Up, behavior.up.window),
+        std::cmp::Ordering::Greater => held(Direction::Down, behavior.down.window),
+    }
+}
+
+/// When the adoption ends; none when it has.
+fn adopting(memory: &Memory, behavior: &Behavior, now: Timestamp) -> Option<Option<Timestamp>> {
+    match memory.adoption {
+        Adoption::Done => None,
+        Adoption::Watching { known_since: None } => Some(None),
+        Adoption::Watching { known_since: Some(since) } => {
+            let until = since.0 + behavior.down.window;
+            (now < until).then_some(Some(until))
+        }
+    }
+}
+
+fn rate_limited(want: StepResult, current: Replicas, behavior: &Behavior, memory: &Memory, now: Timestamp) -> StepResult {
+    let (direction, pace) = match want.after.cmp(&current) {
+        std::cmp::Ordering::Equal => return want,
+        std::cmp::Ordering::Greater => (Direction::Up, &behavior.up),
+        std::cmp::Ordering::Less => (Direction::Down, &behavior.down),
+    };
+    if pace.select == Select::Disabled {
+        return StepResult { after: current, reason: Reason::DirectionDisabled { direction } };
+    }
+    let limit = limit(direction, pace, current, memory, now);
+    let after = match direction {
+        Direction::Up => want.after.min(limit.max(current)),
+        Direction::Down => want.after.max(limit.min(current)),
+    };
+    if after == want.after { want } else { StepResult { after, reason: Reason::RateLimited { direction } } }
+}
+
+/// How far the policies let it go.
+fn limit(direction: Direction, pace: &Pace, current: Replicas, memory: &Memory, now: Timestamp) -> Replicas {
+    let limits = pace.policies.iter().map(|policy| {
+        let added = Memory::changed(&memory.ups, now, policy.period);
+        let removed = Memory::changed(&memory.downs, now, policy.period);
+        let start = current.plus(removed).minus(added);
+        match (direction, policy.amount) {
+            (Direction::Up, Amount::Pods(pods)) => start.plus(Replicas(pods)),
+            (Direction::Down, Amount::Pods(pods)) => start.minus(Replicas(pods)),
+            (Direction::Up, Amount::Percent(percent)) => percent_up(start, percent),
+            (Direction::Down, Amount::Percent(percent)) => percent_down(start, percent),
+        }
+    });
+    let (most, least) = (limits.clone().max(), limits.min());
+    let unlimited = match direction {
+        Direction::Up => Replicas(u32::MAX),
+        Direction::Down => Replicas::ZERO,
+    };
+    match (direction, pace.select) {
+        (Direction::Up, Select::Max) | (Direction::Down, Select::Min) => most.unwrap_or(unlimited),
+        (Direction::Up, Select::Min) | (Direction::Down, Select::Max) => least.unwrap_or(unlimited),
+        (_, Select::Disabled) => current,
+    }
+}
+
+fn percent_up(start: Replicas, percent: u32) -> Replicas {
+    let grown = (u64::from(start.0) * (100 + u64::from(percent))).div_ceil(100);
+    Replicas(u32::try_from(grown).unwrap_or(u32::MAX))
+}
+
+fn percent_down(start: Replicas, percent: u32) -> Replicas {
+    let left = u64::from(start.0) * u64::from(100_u32.saturating_sub(percent)) / 100;
+    Replicas(u32::try_from(left).unwrap_or(u32::MAX))
+}
+
+/// `changes` with one more, and without those older than any rate policy looks back.
+pub fn remembered(changes: &[Change], new: Option<Change>, behavior: &Behavior, now: Timestamp) -> Vec<Change> {
+    let periods = behavior.up.policies.iter().chain(&behavior.down.policies).map(|policy| policy.period);
+    let Some(longest) = periods.max() else { return Vec::new() };
+    let recent = changes.iter().filter(|change| now.duration_since(change.at.0) < longest);
+    recent.copied().chain(new).collect()
+}

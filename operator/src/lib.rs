@@ -1,0 +1,4 @@
+//! Placeholder.
+pub mod health;
+pub mod lease;
+pub mod signals;

@@ -1,0 +1,110 @@
+//! Asks a Prometheus, and trusts its answer only as far as it goes.
+//!
+//! An answer is whole or it is a failure: a sum over the half of the targets that could be reached looks like half the
+//! load. Numbers are handed on as they are, NaN and infinities included; the caller judges what they may mean.
+
+mod answer;
+mod error;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use prometheus_http_query::Client;
+use reqwest::redirect::Policy;
+
+pub use answer::{Answer, Row, Shape};
+pub use error::FetchError;
+
+/// A Prometheus that the administrator named.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The name by which a `GpuWorkload` chooses it.
+    pub name: String,
+    /// Its address without `/api/v1`, such as `http://prometheus.monitoring:9090`.
+    pub url: String,
+    /// The largest answer that is read, in bytes.
+    pub max_bytes: usize,
+    /// The most rows that one answer may have.
+    pub max_rows: usize,
+}
+
+impl EndpointConfig {
+    /// An endpoint with the usual bounds: 16 MiB and 50,000 rows, which is a whole large cluster by pod.
+    pub fn new(name: impl Into<String>, url: impl Into<String>) -> Self {
+        Self { name: name.into(), url: url.into(), max_bytes: 16 * 1024 * 1024, max_rows: 50_000 }
+    }
+}
+
+/// A client for one Prometheus. Connections are kept and shared by its clones.
+#[derive(Clone)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    client: Client,
+}
+
+impl Endpoint {
+    /// A client for the endpoint. Connects to nothing yet; fails only on a wrong address.
+    pub fn new(config: EndpointConfig) -> Result<Self, FetchError> {
+        let address = |reason: String| FetchError::Address { endpoint: config.name.clone(), reason };
+        // A redirected POST arrives as a GET without its query, at a login page most often.
+        let http = reqwest::Client::builder().redirect(Policy::none()).build().map_err(|e| address(cause(&e)))?;
+        let client = Client::from(http, &config.url).map_err(|e| address(format!("`{}`: {e}", config.url)))?;
+        if !client.base_url().scheme().starts_with("http") {
+            return Err(address(format!("`{}` is not an http or https address", config.url)));
+        }
+        Ok(Self { config, client })
+    }
+
+    /// The name by which it is chosen.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Evaluates `query` at one instant (the server's now without `at`), within `deadline` for everything, connecting and
+    /// reading included. The server is told the deadline too, so that it does not work on for nobody.
+    pub async fn instant(&self, query: &str, at: Option<Timestamp>, deadline: Duration) -> Result<Answer, FetchError> {
+        let mut request = self.client.query(query).timeout(i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
+        if let Some(at) = at {
+            request = request.query("time", format!("{}.{:03}", at.as_second(), at.subsec_millisecond()));
+        }
+        let whole = async {
+            let response = request.post_raw().await.map_err(|error| self.unreachable(&error))?;
+            let status = response.status().as_u16();
+            let body = self.read(response).await?;
+            answer::parse(&self.config, status, &body)
+        };
+        let late = || FetchError::Timeout { endpoint: self.config.name.clone(), deadline };
+        tokio::time::timeout(deadline, whole).await.map_err(|_| late())?.map_err(|error| match error {
+            FetchError::Timeout { .. } => late(),
+            other => other,
+        })
+    }
+
+    /// The body, chunk by chunk, so that an endless one ends at the bound.
+    async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, FetchError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
+            if body.len() + chunk.len() > self.config.max_bytes {
+                let limit = format!("{} bytes", self.config.max_bytes);
+                return Err(FetchError::TooMuch { endpoint: self.config.name.clone(), limit });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> FetchError {
+        FetchError::Unreachable { endpoint: self.config.name.clone(), reason: cause(error) }
+    }
+}
+
+/// The innermost cause of an error: the outer ones only say that something failed.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(deeper) = innermost.source() {
+        innermost = deeper;
+    }
+    innermost.to_string()
+}

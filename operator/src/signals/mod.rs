@@ -1,0 +1,4 @@
+//! Where numbers come from: one source a file.
+
+pub mod client;
+pub mod promql;

@@ -1,0 +1,23 @@
+//! The real control plane that the tests and the demo run on, and what they need to use it.
+//!
+//! - [`plane`]: etcd, kube-apiserver, controller-manager, scheduler and KWOK, started, stopped, killed and restarted.
+//! - [`prometheus`]: a real Prometheus that scrapes the GPU world.
+//! - [`fixture`]: a namespace and fake GPU nodes of a test's own; [`until`](mod@until): waits that say what they saw.
+//! - [`audit`]: who wrote and read what, from the API server's audit log.
+//! - [`tools`]: the pinned `kubectl` and `helm`.
+
+pub mod audit;
+pub mod binaries;
+pub mod fixture;
+pub mod plane;
+pub mod process;
+pub mod prometheus;
+pub mod state;
+pub mod supervise;
+pub mod tools;
+pub mod until;
+
+pub use fixture::Fixture;
+pub use plane::{Part, Plane, RunningPlane};
+pub use prometheus::Prometheus;
+pub use until::until;

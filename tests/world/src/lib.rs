@@ -1,0 +1,4 @@
+//! A closed-loop GPU world: real pods on fake nodes, metrics from queueing models.
+
+pub mod scenario;
+pub mod sim;

@@ -1,0 +1,229 @@
+//! Which pod holds which GPU, and each GPU's meters.
+
+use crate::{
+    product::Product,
+    sim::{Ledger, Usage},
+    view::{ClusterView, NodeView},
+};
+use std::{
+    collections::{BTreeMap, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+};
+
+/// Degrees at no power, and degrees more at the power limit.
+const TEMPERATURE: (f64, f64) = (30.0, 42.0);
+/// Share of the way to its final temperature that a GPU goes in a second.
+const WARMING: f64 = 0.06;
+/// SM clock without work, MHz.
+const CLOCK_IDLE: f64 = 345.0;
+
+/// The GPUs of one node.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// GFD's product name.
+    pub product: String,
+    /// Memory of each GPU, MiB.
+    pub memory_mib: f64,
+    /// By index.
+    pub gpus: Vec<Gpu>,
+}
+
+/// One physical GPU.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    /// UUID, stable for a node name and index.
+    pub uuid: String,
+    /// PCI address.
+    pub pci: String,
+    /// Uid of the pod that holds it.
+    pub owner: Option<String>,
+    /// What the last collection found.
+    pub sample: Option<Sample>,
+    seen: Usage,
+    temperature: f64,
+    energy: f64,
+}
+
+/// What one collection finds, over the time since the one before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Share of time with a kernel on the GPU, 0–1.
+    pub busy: f64,
+    /// Share of SMs with a warp, 0–1.
+    pub sm: f64,
+    /// Share of the tensor pipe's cycles, 0–1.
+    pub tensor: f64,
+    /// Share of the memory's peak bandwidth, 0–1.
+    pub dram: f64,
+    /// Bytes a second from the host.
+    pub pcie_rx: f64,
+    /// Bytes a second to the host.
+    pub pcie_tx: f64,
+    /// Memory in use, MiB.
+    pub memory_used: f64,
+    /// W.
+    pub power: f64,
+    /// °C.
+    pub temperature: f64,
+    /// mJ since boot.
+    pub energy: f64,
+    /// MHz.
+    pub sm_clock: f64,
+}
+
+/// All racks, by node. A pod keeps its GPUs for life.
+#[derive(Clone, Debug, Default)]
+pub struct Racks(pub BTreeMap<String, Rack>);
+
+impl Racks {
+    /// Frees the GPUs of gone pods and gives new pods the first free ones of their node, in order of start.
+    pub fn follow(&mut self, view: &ClusterView) {
+        self.0.retain(|node, _| view.nodes.contains_key(node));
+        for (name, node) in &view.nodes {
+            self.0.entry(name.clone()).or_insert_with(|| Rack::new(name, node));
+        }
+        for (name, rack) in &mut self.0 {
+            let here = || view.pods.iter().filter(|pod| pod.node == *name);
+            for gpu in &mut rack.gpus {
+                gpu.owner = gpu.owner.take().filter(|owner| here().any(|pod| pod.replica.uid == *owner));
+            }
+            here().for_each(|pod| rack.give(&pod.replica.uid, pod.replica.gpus));
+        }
+    }
+}
+
+impl Rack {
+    fn new(name: &str, node: &NodeView) -> Self {
+        let gpus = (0..node.gpus).map(|index| Gpu::new(name, index)).collect();
+        Self { product: node.product.clone(), memory_mib: node.memory_mib, gpus }
+    }
+
+    fn give(&mut self, uid: &str, count: u32) {
+        let held = self.gpus.iter().filter(|gpu| gpu.owner.as_deref() == Some(uid)).count();
+        let free = self.gpus.iter_mut().filter(|gpu| gpu.owner.is_none());
+        for gpu in free.take((count as usize).saturating_sub(held)) {
+            gpu.owner = Some(uid.into());
+            gpu.seen = Usage::default();
+        }
+    }
+}
+
+impl Gpu {
+    fn new(node: &str, index: u32) -> Self {
+        let high = digest(&(node, index, "high"));
+        let low = digest(&(node, index, "low"));
+        Self {
+            uuid: format!(
+                "GPU-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+                high >> 32,
+                (high >> 16) & 0xffff,
+                high & 0xffff,
+                low >> 48,
+                low & 0xffff_ffff_ffff
+            ),
+            pci: format!("00000000:{:02X}:00.0", 0x18 + 0x11 * index),
+            owner: None,
+            sample: None,
+            seen: Usage::default(),
+            temperature: TEMPERATURE.0,
+            energy: 0.0,
+        }
+    }
+
+    /// Reads the meters `seconds` after the last reading; `ledger` is the owner's.
+    pub fn read(&mut self, ledger: &Ledger, product: Product, memory_mib: f64, seconds: f64) -> Sample {
+        let (now, before) = (ledger.used, std::mem::replace(&mut self.seen, ledger.used));
+        let share = |now: f64, before: f64| ((now - before) / seconds).clamp(0.0, 1.0);
+        let rate = |now: f64, before: f64| ((now - before) / seconds).max(0.0);
+        let busy = share(now.gpu_busy, before.gpu_busy);
+        let sm = share(now.sm_active, before.sm_active).min(busy);
+        let dram = (rate(now.dram_bytes, before.dram_bytes) / product.bandwidth).min(0.92);
+        let work = 0.15 * busy + 0.45 * sm + 0.40 * dram;
+        let power = product.power_idle + (product.power_limit - product.power_idle) * work;
+        let goal = TEMPERATURE.0 + TEMPERATURE.1 * power / product.power_limit;
+        self.temperature = goal + (self.temperature - goal) * (1.0 - WARMING).powf(seconds);
+        self.energy += power * seconds * 1000.0;
+        Sample {
+            busy,
+            sm,
+            tensor: share(now.tensor_active, before.tensor_active).min(0.93),
+            dram,
+            pcie_rx: rate(now.pcie_rx_bytes, before.pcie_rx_bytes),
+            pcie_tx: rate(now.pcie_tx_bytes, before.pcie_tx_bytes),
+            memory_used: ledger.level.gpu_memory_mib.min(0.9 * memory_mib).max(1.0),
+            power,
+            temperature: self.temperature,
+            energy: self.energy,
+            sm_clock: if busy > 0.0 { product.clock } else { CLOCK_IDLE },
+        }
+    }
+}
+
+/// A number for `what` that is the same in every run.
+pub fn digest(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sim::Replica, view::PodView};
+
+    fn pod(uid: &str, gpus: u32, started: i64) -> PodView {
+        PodView {
+            namespace: "demo".into(),
+            name: uid.into(),
+            labels: BTreeMap::new(),
+            node: "n1".into(),
+            container: "main".into(),
+            image: "image".into(),
+            running: true,
+            started,
+            replica: Replica::ready(uid, gpus, None),
+        }
+    }
+
+    fn view(pods: Vec<PodView>) -> ClusterView {
+        let node = NodeView { gpus: 4, product: "NVIDIA-H100-80GB-HBM3".into(), memory_mib: 81_559.0 };
+        ClusterView { nodes: BTreeMap::from([("n1".into(), node)]), pods }
+    }
+
+    fn owners(racks: &Racks) -> Vec<&str> {
+        racks.0["n1"].gpus.iter().map(|gpu| gpu.owner.as_deref().unwrap_or("-")).collect()
+    }
+
+    #[test]
+    fn a_pod_keeps_its_gpus_when_an_older_neighbour_leaves() {
+        let mut racks = Racks::default();
+        racks.follow(&view(vec![pod("a", 1, 1), pod("b", 2, 2)]));
+        assert_eq!(owners(&racks), ["a", "b", "b", "-"]);
+
+        racks.follow(&view(vec![pod("b", 2, 2), pod("c", 2, 3)]));
+        assert_eq!(owners(&racks), ["c", "b", "b", "c"]);
+    }
+
+    #[test]
+    fn uuids_are_unique_and_the_same_in_every_run() {
+        let mut racks = Racks::default();
+        racks.follow(&view(vec![]));
+        let uuids: Vec<&str> = racks.0["n1"].gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
+
+        assert_eq!(uuids.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+        assert_eq!(uuids[0], Gpu::new("n1", 0).uuid);
+    }
+
+    #[test]
+    fn an_idle_gpu_draws_its_idle_power_and_a_busy_one_more() {
+        let product = Product::named("NVIDIA-H100-80GB-HBM3");
+        let mut gpu = Gpu::new("n1", 0);
+        let idle = gpu.read(&Ledger::default(), product, 81_559.0, 1.0);
+        let used = Usage { gpu_busy: 0.9, sm_active: 0.6, dram_bytes: 1.7e12, ..Usage::default() };
+        let busy = gpu.read(&Ledger { used, ..Ledger::default() }, product, 81_559.0, 1.0);
+
+        assert_eq!((idle.busy, idle.power, idle.sm_clock), (0.0, 70.0, 345.0));
+        assert_eq!((busy.busy, busy.sm_clock), (0.9, 1980.0));
+        assert!(busy.power > 350.0 && busy.energy > idle.energy);
+    }
+}

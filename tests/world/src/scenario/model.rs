@@ -1,0 +1,138 @@
+//! The causes: how a workload spends GPU, CPU and storage. No metric value can be written here.
+
+use serde::{Deserialize, Serialize};
+
+/// How a workload turns work into load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Model {
+    /// A server that batches language-model requests, as vLLM does.
+    Llm(Llm),
+    /// Synchronous data-parallel training that works through a backlog of samples.
+    Training(Training),
+    /// A server whose requests each need a fixed GPU time, fed from one queue.
+    Service(Service),
+}
+
+/// Continuous batching on one replica. One iteration takes
+/// `prefillFixedMs + prefillMsPerToken × new prompt tokens` (if any) `+ decodeFixedMs + decodeMsPerSequence × batch`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Llm {
+    /// The served model, as the label `model_name` shows it.
+    pub model_name: String,
+    /// Fixed cost of an iteration that prefills, ms.
+    pub prefill_fixed_ms: f64,
+    /// Cost of a prompt token, ms.
+    pub prefill_ms_per_token: f64,
+    /// Fixed cost of a decode iteration, ms.
+    pub decode_fixed_ms: f64,
+    /// Cost of each sequence in a decode iteration, ms.
+    pub decode_ms_per_sequence: f64,
+    /// Most sequences in a batch (vLLM's `max_num_seqs`).
+    pub batch_cap: u32,
+    /// Most prompt tokens that one iteration prefills (vLLM's `max_num_batched_tokens`).
+    #[serde(default = "batched_tokens")]
+    pub batched_tokens: u32,
+    /// Tokens that the KV cache of one replica holds.
+    pub kv_capacity_tokens: u32,
+    /// Bytes of KV cache a token takes.
+    #[serde(default = "kv_bytes")]
+    pub kv_bytes_per_token: f64,
+    /// Weights on each GPU, GiB: read once an iteration.
+    pub weights_gib: f64,
+    /// The CPU stage in front of the engine.
+    pub tokenizer: Tokenizer,
+}
+
+/// The CPU stage in front of an LLM engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Tokenizer {
+    /// Threads that tokenise, one core each.
+    pub cores: f64,
+    /// CPU time of a request, ms.
+    pub ms_per_request: f64,
+}
+
+/// One step handles `samplesPerStep` samples a replica; the loader prepares the next ones meanwhile, so a step takes
+/// the longest of GPU, loader and storage time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Training {
+    /// GPU time of a step without waiting for data or peers, seconds.
+    pub gpu_seconds_per_step: f64,
+    /// Samples of a step on one replica.
+    pub samples_per_step: f64,
+    /// Gradient exchange as a share of the GPU time with very many replicas; (N−1)/N of it with N, none alone.
+    #[serde(default)]
+    pub communication_fraction: f64,
+    /// The data loader of a replica.
+    pub loader: Loader,
+    /// The storage that all replicas read from.
+    #[serde(default)]
+    pub storage: Storage,
+    /// GPU memory in use on each GPU, MiB.
+    #[serde(default = "training_memory")]
+    pub gpu_memory_mib: f64,
+    /// Samples that wait when the scenario begins.
+    #[serde(default)]
+    pub backlog: f64,
+}
+
+/// The data loader of a replica.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Loader {
+    /// Worker processes, each on at most one core; the container's CPU limit holds on top.
+    pub workers: f64,
+    /// CPU time to prepare one sample, seconds.
+    pub cpu_seconds_per_sample: f64,
+    /// Time a worker waits for one sample's bytes, seconds.
+    #[serde(default)]
+    pub wait_seconds_per_sample: f64,
+    /// Bytes read, and sent to the GPU, for one sample.
+    pub bytes_per_sample: f64,
+}
+
+/// Storage shared by all replicas of a workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Storage {
+    /// Bytes a second for all replicas together; none means no limit.
+    #[serde(default)]
+    pub bytes_per_second: Option<f64>,
+}
+
+/// One queue; each replica takes up to `concurrency` requests, prepares them on the CPU and serves them one by one on the GPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Service {
+    /// GPU time of a request, seconds.
+    pub gpu_seconds_per_request: f64,
+    /// CPU time of a request before the GPU, seconds.
+    #[serde(default)]
+    pub cpu_seconds_per_request: f64,
+    /// Most requests inside one replica.
+    pub concurrency: u32,
+    /// GPU memory in use on each GPU, MiB.
+    #[serde(default = "service_memory")]
+    pub gpu_memory_mib: f64,
+}
+
+fn batched_tokens() -> u32 {
+    8192
+}
+
+/// Llama-3-8B in bf16: 2 × 32 layers × 8 heads × 128 × 2 bytes.
+fn kv_bytes() -> f64 {
+    131_072.0
+}
+
+fn training_memory() -> f64 {
+    52_000.0
+}
+
+fn service_memory() -> f64 {
+    21_000.0
+}

@@ -1,0 +1,125 @@
+//! A request on its way through a server, and the CPU stage that turns its text into tokens.
+
+use crate::{scenario::Tokenizer, sim::source::Arrival};
+use std::collections::VecDeque;
+
+/// A request on its way through a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// When the router got it, seconds.
+    pub arrived: f64,
+    /// When the server got it: later than `arrived` if no replica was Ready.
+    pub received: f64,
+    /// When the engine got it, tokenised.
+    pub queued: f64,
+    /// Whether the engine has scheduled it once.
+    pub scheduled: bool,
+    /// Tokens of the prompt.
+    pub prompt: u32,
+    /// Tokens to generate.
+    pub output: u32,
+    /// Tokens generated so far.
+    pub generated: u32,
+}
+
+impl Request {
+    /// A request that has just arrived.
+    pub fn new(arrival: Arrival) -> Self {
+        Self {
+            arrived: arrival.at,
+            received: arrival.at,
+            queued: arrival.at,
+            scheduled: false,
+            prompt: arrival.prompt.max(1),
+            output: arrival.output.max(1),
+            generated: 0,
+        }
+    }
+
+    /// The same request, with all work on it lost.
+    pub fn restarted(self) -> Self {
+        Self { scheduled: false, generated: 0, ..self }
+    }
+
+    /// Tokens it holds in the KV cache.
+    pub fn tokens(&self) -> u32 {
+        self.prompt + self.generated
+    }
+}
+
+/// The CPU stage of one replica: a few threads, first come first served.
+#[derive(Debug, Default)]
+pub struct Tokenizing {
+    queue: VecDeque<Request>,
+    /// Requests with the moment at which they are done, in order of time.
+    done: VecDeque<(f64, Request)>,
+    free_at: Vec<f64>,
+}
+
+/// What the CPU stage did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tokenized {
+    /// CPU seconds that begun requests take.
+    pub cpu_seconds: f64,
+    /// Threads that wanted a core, on the average.
+    pub wanted: f64,
+}
+
+impl Tokenizing {
+    /// Requests inside.
+    pub fn len(&self) -> usize {
+        self.queue.len() + self.done.len()
+    }
+
+    /// Takes a request.
+    pub fn take(&mut self, request: Request) {
+        self.queue.push_back(request);
+    }
+
+    /// Everything inside, given back.
+    pub fn give_back(&mut self) -> Vec<Request> {
+        self.queue.drain(..).chain(self.done.drain(..).map(|(_, request)| request)).collect()
+    }
+
+    /// Starts every request that gets a thread before `until`; `spare` is what the CPU limit leaves, in cores.
+    pub fn run(&mut self, stage: &Tokenizer, spare: Option<f64>, from: f64, until: f64) -> Tokenized {
+        let cores = spare.map_or(stage.cores, |spare| stage.cores.min(spare.max(0.05)));
+        let threads = stage.cores.ceil().max(1.0);
+        let seconds = stage.ms_per_request / 1000.0;
+        let took = seconds * (threads / cores).max(1.0);
+        self.free_at.resize(threads as usize, from);
+        let mut did = Tokenized::default();
+        let waiting = self.len() as f64;
+        while let Some(request) = self.queue.front() {
+            let Some(thread) = self.free_at.iter_mut().min_by(|one, other| one.total_cmp(other)) else { break };
+            let start = thread.max(request.received);
+            if start >= until {
+                break;
+            }
+            *thread = start + took;
+            did.cpu_seconds += seconds;
+            let end = *thread;
+            if let Some(request) = self.queue.pop_front() {
+                let place = self.done.partition_point(|(other, _)| *other <= end);
+                self.done.insert(place, (end, request));
+            }
+        }
+        did.wanted = if took > until - from || !self.queue.is_empty() {
+            waiting.min(threads)
+        } else {
+            did.cpu_seconds / (until - from).max(f64::EPSILON)
+        };
+        did
+    }
+
+    /// When the next request is done.
+    pub fn next_done(&self) -> Option<f64> {
+        self.done.front().map(|(at, _)| *at)
+    }
+
+    /// The next request that is done by `now`.
+    pub fn pop_done(&mut self, now: f64) -> Option<Request> {
+        let (at, request) = self.done.pop_front_if(|(at, _)| *at <= now)?;
+        Some(Request { queued: at, ..request })
+    }
+}

@@ -1,0 +1,64 @@
+//! What a pod used of its GPUs, its CPU and its network: counters that only rise, and levels.
+
+use std::ops::AddAssign;
+
+/// Work done since the pod was first seen. GPU figures are for each GPU of the pod: its GPUs work alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Seconds with a kernel on the GPU.
+    pub gpu_busy: f64,
+    /// Seconds × share of the SMs that held a warp.
+    pub sm_active: f64,
+    /// Seconds × share of the tensor pipe's cycles in use.
+    pub tensor_active: f64,
+    /// Bytes read from and written to the GPU's own memory.
+    pub dram_bytes: f64,
+    /// Bytes from host to GPU.
+    pub pcie_rx_bytes: f64,
+    /// Bytes from GPU to host.
+    pub pcie_tx_bytes: f64,
+    /// CPU seconds of the GPU container.
+    pub cpu_seconds: f64,
+    /// Scheduler periods in which the container ran and had a quota.
+    pub cfs_periods: f64,
+    /// Those of them in which the quota ran out.
+    pub cfs_throttled: f64,
+    /// Bytes received by the pod.
+    pub net_rx_bytes: f64,
+    /// Bytes sent by the pod.
+    pub net_tx_bytes: f64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.gpu_busy += more.gpu_busy;
+        self.sm_active += more.sm_active;
+        self.tensor_active += more.tensor_active;
+        self.dram_bytes += more.dram_bytes;
+        self.pcie_rx_bytes += more.pcie_rx_bytes;
+        self.pcie_tx_bytes += more.pcie_tx_bytes;
+        self.cpu_seconds += more.cpu_seconds;
+        self.cfs_periods += more.cfs_periods;
+        self.cfs_throttled += more.cfs_throttled;
+        self.net_rx_bytes += more.net_rx_bytes;
+        self.net_tx_bytes += more.net_tx_bytes;
+    }
+}
+
+/// What a pod holds at this moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    /// GPU memory in use on each GPU, MiB. A model that fills the card says `f64::INFINITY`.
+    pub gpu_memory_mib: f64,
+    /// Host memory of the container, bytes.
+    pub memory_bytes: f64,
+}
+
+/// Everything one pod did and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// Since the pod was first seen.
+    pub used: Usage,
+    /// Now.
+    pub level: Level,
+}
