@@ -1,1 +1,26 @@
-fn main() {}
+//! The operator's binary.
+
+use anyhow::anyhow;
+use clap::Parser;
+use wellfed::cli::{Cli, Command, LogFormat};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let provider = rustls::crypto::ring::default_provider();
+    provider.install_default().map_err(|_| anyhow!("TLS is set up already"))?;
+    match Cli::parse().command {
+        Command::Run(settings) => {
+            log(settings.log);
+            wellfed::run::run(*settings).await
+        }
+    }
+}
+
+fn log(format: LogFormat) {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).init(),
+        LogFormat::Text => lines.init(),
+    }
+}

@@ -72,6 +72,7 @@ impl Wrapper {
         let child = Command::new(env!("CARGO_BIN_EXE_plane"))
             .args(["run", "--", "bash", "-c", script])
             .env("WELLFED_STATE", &state)
+            .env_remove("WELLFED_KEEP_STATE")
             .env("MARK", &mark)
             .env(RESOLVED, binaries.folder())
             .stdin(Stdio::null())

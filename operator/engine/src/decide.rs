@@ -2,7 +2,7 @@
 
 use crate::decision::{Decision, PoolNumber, Reason, Step, StepRecord, StepResult};
 use crate::ledger::Ledger;
-use crate::memory::Memory;
+use crate::policy::Mode;
 use crate::remember::noted;
 use crate::steps;
 use crate::units::{Replicas, WorkloadId};
@@ -21,7 +21,7 @@ pub struct Panicked {
     pub message: String,
 }
 
-/// Decides every workload; reservations are made as it goes, older workloads first.
+/// Decides every workload, in the order of [`World::in_order`]; reservations are made as it goes.
 pub fn decide(world: &World) -> Vec<Decided> {
     decide_with(world, decide_one)
 }
@@ -29,10 +29,8 @@ pub fn decide(world: &World) -> Vec<Decided> {
 /// [`decide`] with another way to decide one workload.
 pub fn decide_with(world: &World, one: impl Fn(&Workload, &World, &mut Ledger) -> Decision) -> Vec<Decided> {
     let mut ledger = Ledger::of(world);
-    let mut order: Vec<&Workload> = world.workloads.iter().collect();
-    order.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)));
+    let order = world.in_order().into_iter();
     order
-        .into_iter()
         .map(|workload| {
             catch_unwind(AssertUnwindSafe(|| one(workload, world, &mut ledger)))
                 .map_err(|panic| Panicked { id: workload.id.clone(), message: text(panic.as_ref()) })
@@ -41,7 +39,8 @@ pub fn decide_with(world: &World, one: impl Fn(&Workload, &World, &mut Ledger) -
 }
 
 fn text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+    let text =
+        panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "no message".to_owned())
 }
 
@@ -49,18 +48,21 @@ fn text(panic: &(dyn std::any::Any + Send)) -> String {
 fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decision {
     let policy = &workload.policy;
     let now = world.now;
+    if policy.mode == Mode::Paused {
+        return Decision::unchanged(workload);
+    }
     let current = workload.current();
     let mut trace = Trace::from(current);
 
     let demand = steps::demand(workload, now);
     let wanted = trace.take(Step::Demand, demand.result.clone());
-    let memory = noted(workload, &demand, now);
+    let mut memory = noted(workload, &demand, now);
 
     let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
     let bounded = trace.take(Step::Bounds, steps::bounds(paced, policy.min, policy.max));
 
-    let gate = memory.gate.counting(workload.opinion.as_ref(), &policy.gate, now);
-    let verdict = gate.verdict(&policy.gate);
+    memory.gate = memory.gate.counting(workload.opinion.as_ref(), &policy.gate, now);
+    let verdict = memory.gate.verdict(&policy.gate);
     let gated = trace.take(Step::Gate, steps::gate(bounded, current, policy.min, verdict, &policy.gate));
 
     let roomy = trace.take(Step::Capacity, steps::capacity(gated, workload, ledger));
@@ -76,7 +78,7 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
         steps: trace.records,
         verdict,
         troubles: demand.troubles,
-        memory: Memory { gate, ..memory }.after(workload, bounded, &split, now),
+        memory: memory.after(workload, bounded, &split, now),
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Evidence {
     pub expected_gpus: u32,
     /// The physical GPUs (or MIG instances) seen.
     pub gpus: Vec<GpuEvidence>,
-    /// The GPU containers of its warm pods.
+    /// The GPU containers of its warm pods, all of them: one without samples is listed with none.
     pub containers: Vec<ContainerEvidence>,
 }
 
@@ -33,6 +33,9 @@ pub struct GpuEvidence {
     pub util: Option<Span>,
     /// Share of time that the compute engine was active, 0–1 (`DCGM_FI_PROF_GR_ENGINE_ACTIVE`).
     pub engine: Option<Span>,
+    /// `engine` was measured here within the last day and is missing now. Utilisation does not stand in for it then: it
+    /// may be one that reads zero under MIG.
+    pub engine_lost: bool,
     /// Share of SMs with work, 0–1 (`DCGM_FI_PROF_SM_ACTIVE`); off by default in the exporter.
     pub sm: Option<Span>,
     /// Memory bandwidth in use, 0–1 (`DCGM_FI_PROF_DRAM_ACTIVE`).
@@ -46,9 +49,19 @@ pub struct GpuEvidence {
 }
 
 impl GpuEvidence {
-    /// How busy it is, 0–1: the engine where it is measured, else utilisation.
+    /// How busy it is, 0–1: the engine where it is measured, else utilisation; none where the two contradict.
     pub fn activity(&self) -> Option<Span> {
-        self.engine.or(self.util)
+        let stand_in = self.util.filter(|_| !self.engine_lost);
+        self.engine.or(stand_in).filter(|_| !self.contradicts())
+    }
+
+    /// Always running kernels that use nothing: the profiling counters are broken (seen after XID 31), or the job hangs.
+    /// Either way the numbers do not tell whether GPUs wait for data.
+    pub fn contradicts(&self) -> bool {
+        let profiled = [self.engine, self.tensor, self.dram];
+        self.util.is_some_and(|util| util.at_least(0.9))
+            && profiled.iter().any(Option::is_some)
+            && profiled.iter().flatten().all(|value| value.below(1e-9))
     }
 }
 
@@ -89,7 +102,19 @@ impl Evidence {
     }
 
     fn most(&self, some: usize, all: usize) -> bool {
-        all > 0 && some as f64 >= self.gate.thresholds.most * all as f64
+        // No case is made on a smaller share than the one that must be seen.
+        let share = self.gate.thresholds.most.max(self.gate.thresholds.coverage);
+        all > 0 && some as f64 >= share * all as f64
+    }
+
+    /// Without what the GPUs measured that several pods share: it can't be attributed to one of them.
+    #[must_use]
+    pub fn attributable(&self) -> Self {
+        let mut own = self.clone();
+        for gpu in own.gpus.iter_mut().filter(|gpu| gpu.shared) {
+            *gpu = GpuEvidence { shared: true, ..GpuEvidence::default() };
+        }
+        own
     }
 
     /// The mean of a GPU's field over those GPUs that have it.
@@ -104,6 +129,7 @@ impl Evidence {
 }
 
 fn mean(spans: impl Iterator<Item = Span>) -> Option<f64> {
-    let (sum, count) = spans.fold((0.0, 0_u32), |(sum, count), span| (sum + span.mean, count + 1));
+    let finite = spans.filter(|span| span.mean.is_finite());
+    let (sum, count) = finite.fold((0.0, 0_u32), |(sum, count), span| (sum + span.mean, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }

@@ -19,7 +19,8 @@ pub fn sentence(decision: &Decision) -> String {
         std::cmp::Ordering::Less => format!("shrinks from {} to {} replicas", decision.current, decision.number),
         std::cmp::Ordering::Greater => format!("grows from {} to {} replicas", decision.current, decision.number),
     };
-    let wanted = if decision.wanted == decision.number { String::new() } else { format!(" of {} wanted", decision.wanted) };
+    let wanted =
+        if decision.wanted == decision.number { String::new() } else { format!(" of {} wanted", decision.wanted) };
     format!("{change}{wanted}; {}: {}", step(record.step), reason(&record.reason))
 }
 
@@ -127,7 +128,9 @@ pub fn gap(gap: Gap) -> String {
     match gap {
         Gap::NotAsked => "demand has not been above target yet".to_owned(),
         Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
-        Gap::GpusUnseen { seen, expected } => format!("{seen} of {expected} GPUs report; check the exporter's pod labels"),
+        Gap::GpusUnseen { seen, expected } => {
+            format!("{seen} of {expected} GPUs report; check the exporter's pod labels")
+        }
         Gap::Contradiction { gpus } => format!("{gpus} GPUs report full use and no work at once"),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
         Gap::Counting { seen, needed } => format!("a cause shows, {seen} of {needed} evaluations"),

@@ -63,15 +63,23 @@ pub enum Verdict {
 impl GateMemory {
     /// With `opinion` counted, if it is newer than the last by at least `policy.spacing`; an expired veto starts anew.
     #[must_use]
-    pub fn counting(&self, opinion: Option<&Opinion>, policy: &GatePolicy, now: Timestamp) -> Self {
-        let mut counted = self.clone();
-        counted.counts.retain(|count| count.standing.is_none_or(|since| now.duration_since(since.0) < policy.expiry));
-        if let Some(opinion) = opinion.filter(|opinion| self.is_fresh(opinion, policy)) {
-            counted.counted = Some(Moment(opinion.at));
-            counted.lean = Some(opinion.lean);
-            counted.count(opinion);
+    pub fn counting(mut self, opinion: Option<&Opinion>, policy: &GatePolicy, now: Timestamp) -> Self {
+        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
+        if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
+            self.forget();
         }
-        counted
+        if let Some(opinion) = opinion.filter(|opinion| self.is_fresh(opinion, policy)) {
+            self.counted = Some(Moment::of(opinion.at));
+            self.lean = Some(opinion.lean);
+            self.count(opinion);
+        }
+        self
+    }
+
+    /// What was seen a whole window ago says nothing about now, and is in a row with nothing. What stands, stands.
+    fn forget(&mut self) {
+        self.lean = None;
+        self.counts.retain(|count| count.standing.is_some());
     }
 
     fn is_fresh(&self, opinion: &Opinion, policy: &GatePolicy) -> bool {
@@ -80,16 +88,16 @@ impl GateMemory {
 
     /// An unknown evaluation counts as one without the rule: losing a sample may end a veto, never make one.
     fn count(&mut self, opinion: &Opinion) {
-        let at = Moment(opinion.at);
+        let at = Moment::of(opinion.at);
         for count in &mut self.counts {
-            match opinion.findings.iter().find(|finding| finding.rule == count.finding.rule) {
+            match opinion.findings.iter().find(|finding| count.is_of(finding)) {
                 Some(finding) => count.hit(finding, at),
                 None => count.miss(),
             }
         }
         self.counts.retain(|count| count.misses < TO_END && (count.hits > 0 || count.standing.is_some()));
         for finding in &opinion.findings {
-            if !self.counts.iter().any(|count| count.finding.rule == finding.rule) {
+            if !self.counts.iter().any(|count| count.is_of(finding)) {
                 self.counts.push(Count { finding: finding.clone(), first: at, hits: 1, misses: 0, standing: None });
             }
         }
@@ -99,7 +107,7 @@ impl GateMemory {
     pub fn verdict(&self, policy: &GatePolicy) -> Verdict {
         let vetoes = || self.counts.iter().filter(|count| count.finding.weight == Weight::Veto);
         if let Some((count, since)) = vetoes().find_map(|count| Some((count, count.standing?))) {
-            return Verdict::Refuse { rule: count.finding.rule, expires: Moment(since.0 + policy.expiry) };
+            return Verdict::Refuse { rule: count.finding.rule, expires: Moment(since.plus(policy.expiry)) };
         }
         match self.lean {
             None => Verdict::Unknown(Gap::NotAsked),
@@ -123,6 +131,11 @@ impl GateMemory {
 }
 
 impl Count {
+    /// A rule that used to veto and now only advises is counted anew.
+    fn is_of(&self, finding: &Finding) -> bool {
+        self.finding.rule == finding.rule && self.finding.weight == finding.weight
+    }
+
     fn hit(&mut self, finding: &Finding, at: Moment) {
         self.misses = 0;
         self.hits = (self.hits + 1).min(TO_STAND);

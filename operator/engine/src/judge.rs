@@ -2,41 +2,51 @@
 
 use crate::evidence::Evidence;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
-use crate::rules::{RULES, RuleName, Says};
+use crate::rules::{RULES, Rule, Says};
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
+    let shared = seen.gpus.iter().any(|gpu| gpu.shared);
+    let own = shared.then(|| seen.attributable());
     let mut findings = Vec::new();
     let mut unexplained = Vec::new();
     let mut gap: Option<Gap> = None;
     for rule in RULES {
-        match rule.judge(seen) {
+        match ask(*rule, seen, own.as_ref()) {
             Says::NotMine => {}
             Says::Invalid(why) => gap = gap.or(Some(why)),
-            Says::Found(weight, measured) => findings.push(finding(rule.name(), weight, measured, seen)),
-            Says::Unexplained(weight, measured) => unexplained.push(finding(rule.name(), weight, measured, seen)),
+            Says::Found(weight, measured) => findings.push(finding(*rule, weight, measured, seen)),
+            Says::Unexplained(weight, measured) => unexplained.push(finding(*rule, weight, measured, seen)),
         }
     }
     if let Some(gap) = gap {
         return Opinion { at: seen.at, lean: Lean::Unknown(gap), findings: Vec::new() };
     }
-    if !findings.iter().any(|finding| finding.weight == Weight::Veto) {
+    if findings.iter().all(|finding| finding.weight == Weight::Support) {
         findings.append(&mut unexplained);
     }
     findings.sort_by_key(|finding| finding.weight);
-    let lean = findings
-        .iter()
-        .find(|finding| finding.weight == Weight::Veto)
-        .map_or(Lean::Allow, |finding| Lean::Refuse(finding.rule));
+    let veto = findings.iter().find(|finding| finding.weight == Weight::Veto);
+    let lean = veto.map_or(Lean::Allow, |finding| Lean::Refuse(finding.rule));
     Opinion { at: seen.at, lean, findings }
 }
 
-fn finding(rule: RuleName, weight: Weight, mut measured: Vec<Measure>, seen: &Evidence) -> Finding {
+/// What only shows with what shared GPUs measured may be another pod's doing: it advises, and supports nothing.
+fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
+    let Some(own) = own else { return rule.judge(seen) };
+    match (rule.judge(own), rule.judge(seen)) {
+        (says @ (Says::Found(..) | Says::Unexplained(..)), _) => says,
+        (_, Says::Found(Weight::Support, _)) => Says::NotMine,
+        (_, Says::Found(_, measured)) => Says::Found(Weight::Advice, measured),
+        (_, Says::Unexplained(_, measured)) => Says::Unexplained(Weight::Advice, measured),
+        (_, says) => says,
+    }
+}
+
+fn finding(rule: &dyn Rule, weight: Weight, mut measured: Vec<Measure>, seen: &Evidence) -> Finding {
     let judged = u32::try_from(seen.gpus.len()).unwrap_or(u32::MAX);
-    measured.push(Measure { what: Quantity::GpusJudged, value: f64::from(judged), threshold: None });
+    measured.push(Measure::of(Quantity::GpusJudged, f64::from(judged), None));
     let sharp = seen.gpu_mean(|gpu| gpu.sm).is_some();
     let confidence = if sharp { Confidence::High } else { Confidence::Medium };
-    // A device that several pods share can't be attributed to one of them: such a finding only advises.
-    let weight = if seen.gpus.iter().any(|gpu| gpu.shared) { Weight::Advice } else { weight };
-    Finding { rule, weight, confidence, measured, window: seen.covered }
+    Finding { rule: rule.name(), weight, confidence, measured, window: seen.covered }
 }

@@ -6,19 +6,20 @@ use std::collections::BTreeMap;
 
 /// What is still free. Nodes are counted by their free GPUs, so asking for room does not walk over them.
 pub struct Ledger {
-    pools: BTreeMap<PoolName, PoolLedger>,
+    names: BTreeMap<PoolName, usize>,
+    pools: Vec<PoolLedger>,
     nodes: Vec<NodeLedger>,
 }
 
 struct NodeLedger {
     free: u32,
-    /// Positions in the order of the ledger's pools.
-    pools: Vec<PoolName>,
+    /// Positions in the ledger's pools.
+    pools: Vec<usize>,
 }
 
 #[derive(Default)]
 struct PoolLedger {
-    /// Nodes by free GPUs; an entry is out of date when the node's free count has changed.
+    /// Nodes by free GPUs.
     by_free: BTreeMap<u32, Bucket>,
     limit: Option<Gpus>,
     asked: Gpus,
@@ -27,6 +28,7 @@ struct PoolLedger {
 #[derive(Default)]
 struct Bucket {
     count: u32,
+    /// Positions in the ledger's nodes; out of date where the node's free count has changed.
     candidates: Vec<usize>,
 }
 
@@ -34,7 +36,7 @@ impl Ledger {
     /// What is free in `world` once all replicas that are already asked for have found a node.
     pub fn of(world: &World) -> Self {
         let mut ledger = Self::empty(world);
-        for workload in &world.workloads {
+        for workload in world.in_order() {
             ledger.reserve_asked(workload);
         }
         ledger
@@ -44,63 +46,66 @@ impl Ledger {
         let positions: BTreeMap<&NodeName, usize> = world.nodes.keys().zip(0..).collect();
         let mut nodes: Vec<_> =
             world.nodes.values().map(|node| NodeLedger { free: node.free.0, pools: Vec::new() }).collect();
-        let mut pools = BTreeMap::new();
-        for (name, pool) in &world.pools {
+        let mut pools = Vec::with_capacity(world.pools.len());
+        for pool in world.pools.values() {
             let mut ledger = PoolLedger { limit: pool.limit, ..PoolLedger::default() };
             for position in pool.nodes.iter().filter_map(|node| positions.get(node)) {
-                nodes[*position].pools.push(name.clone());
-                ledger.add(*position, nodes[*position].free);
+                let node = &mut nodes[*position];
+                if node.pools.last() != Some(&pools.len()) {
+                    node.pools.push(pools.len());
+                    ledger.add(*position, node.free);
+                }
             }
-            pools.insert(name.clone(), ledger);
+            pools.push(ledger);
         }
-        Self { pools, nodes }
+        Self { names: world.pools.keys().cloned().zip(0..).collect(), pools, nodes }
     }
 
     /// Replicas that are asked for and not on a node yet will take room too.
     fn reserve_asked(&mut self, workload: &Workload) {
         let each = workload.policy.gpus_per_replica;
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
-            let Some(pool) = &policy.pool else { continue };
-            if let Some(ledger) = self.pools.get_mut(pool) {
-                ledger.asked = ledger.asked.plus(state.asked.times(each));
-            }
             let bound = state.pods.iter().filter(|pod| pod.bound && pod.is_live()).count();
-            let unplaced = (state.asked.0 as usize).saturating_sub(bound);
-            self.place(pool, each, Replicas(u32::try_from(unplaced).unwrap_or(u32::MAX)));
+            let unplaced = state.asked.minus(Replicas(u32::try_from(bound).unwrap_or(u32::MAX)));
+            self.ask(policy.pool.as_ref(), each, state.asked);
+            self.reserve(policy.pool.as_ref(), each, unplaced);
         }
     }
 
     /// How many more replicas of `each` GPUs fit in `pool`; none means that nothing limits it.
     pub fn room(&self, pool: Option<&PoolName>, each: Gpus) -> Option<Replicas> {
-        let name = pool?;
-        let Some(pool) = self.pools.get(name) else { return Some(Replicas::ZERO) };
-        let on_nodes = pool.by_free.iter().map(|(free, bucket)| (free / each.0.max(1)).saturating_mul(bucket.count));
-        let on_nodes = on_nodes.fold(0_u32, u32::saturating_add);
-        let within_limit = pool.limit.map_or(u32::MAX, |limit| limit.minus(pool.asked).0 / each.0.max(1));
+        let Some(pool) = self.names.get(pool?) else { return Some(Replicas::ZERO) };
+        let pool = &self.pools[*pool];
+        let fits = |(free, bucket): (&u32, &Bucket)| (free / at_least_one(each)).saturating_mul(bucket.count);
+        let on_nodes = pool.by_free.iter().map(fits).fold(0_u32, u32::saturating_add);
+        let within_limit = pool.limit.map_or(u32::MAX, |limit| limit.minus(pool.asked).0 / at_least_one(each));
         Some(Replicas(on_nodes.min(within_limit)))
     }
 
-    /// Takes the room of `replicas` more replicas; what does not fit takes none.
-    pub fn reserve(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) {
-        let Some(name) = pool else { return };
-        if let Some(pool) = self.pools.get_mut(name) {
-            pool.asked = pool.asked.plus(replicas.times(each));
+    /// Counts `replicas` more against the limit of `pool`.
+    pub fn ask(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) {
+        if let Some(pool) = pool.and_then(|name| self.names.get(name)) {
+            let asked = &mut self.pools[*pool].asked;
+            *asked = asked.plus(replicas.times(each));
         }
-        self.place(name, each, replicas);
     }
 
-    fn place(&mut self, pool: &PoolName, each: Gpus, replicas: Replicas) {
-        for _ in 0..replicas.0 {
-            let Some(node) = self.tightest(pool, each) else { return };
-            self.take(node, each.0);
+    /// Takes the room of up to `replicas` more replicas, and says how many found some.
+    pub fn reserve(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) -> Replicas {
+        let Some(name) = pool else { return replicas };
+        let Some(pool) = self.names.get(name).copied() else { return Replicas::ZERO };
+        for placed in 0..replicas.0 {
+            let Some(node) = self.tightest(pool, at_least_one(each)) else { return Replicas(placed) };
+            self.take(node, at_least_one(each));
         }
+        replicas
     }
 
     /// The node with the fewest free GPUs that still suffice.
-    fn tightest(&mut self, pool: &PoolName, each: Gpus) -> Option<usize> {
+    fn tightest(&mut self, pool: usize, gpus: u32) -> Option<usize> {
         let nodes = &self.nodes;
-        let pool = self.pools.get_mut(pool)?;
-        pool.by_free.range_mut(each.0.max(1)..).filter(|(_, bucket)| bucket.count > 0).find_map(|(free, bucket)| {
+        let buckets = self.pools[pool].by_free.range_mut(gpus..).filter(|(_, bucket)| bucket.count > 0);
+        buckets.into_iter().find_map(|(free, bucket)| {
             while let Some(candidate) = bucket.candidates.last() {
                 if nodes[*candidate].free == *free {
                     return Some(*candidate);
@@ -112,16 +117,19 @@ impl Ledger {
     }
 
     fn take(&mut self, node: usize, gpus: u32) {
-        let before = self.nodes[node].free;
-        let after = before.saturating_sub(gpus);
-        self.nodes[node].free = after;
-        for name in &self.nodes[node].pools {
-            if let Some(pool) = self.pools.get_mut(name) {
-                pool.remove(before);
-                pool.add(node, after);
-            }
+        let NodeLedger { free, pools } = &mut self.nodes[node];
+        let before = *free;
+        *free = before.saturating_sub(gpus);
+        for pool in pools {
+            self.pools[*pool].remove(before);
+            self.pools[*pool].add(node, *free);
         }
     }
+}
+
+/// A replica without GPUs has no business here; it counts as one with a single GPU.
+fn at_least_one(gpus: Gpus) -> u32 {
+    gpus.0.max(1)
 }
 
 impl PoolLedger {

@@ -3,8 +3,10 @@
 //! `Evidence` → [`judge`] → `Opinion`; `World` → [`decide`] → `Decision` → [`plan`] → `Plan`; [`remember`] keeps what
 //! the next decision needs.
 
+mod changes;
 pub mod decide;
 pub mod decision;
+mod desires;
 pub mod evidence;
 pub mod explain;
 pub mod gate;
@@ -20,6 +22,8 @@ mod remember;
 pub mod rules;
 pub mod span;
 pub mod steps;
+#[doc(hidden)]
+pub mod testing;
 pub mod units;
 pub mod world;
 

@@ -100,8 +100,9 @@ pub enum Confidence {
     Medium,
 }
 
-/// One measured value beside its threshold.
+/// One measured value beside its threshold; written as a short list, since it is kept in status.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(Quantity, f64, Option<f64>)", into = "(Quantity, f64, Option<f64>)")]
 pub struct Measure {
     /// What.
     pub what: Quantity,
@@ -109,6 +110,25 @@ pub struct Measure {
     pub value: f64,
     /// What it was compared with; none when it is shown for context.
     pub threshold: Option<f64>,
+}
+
+impl Measure {
+    /// Rounded to thousandths, which is more than anyone can read from it and reads back as it was written.
+    pub fn of(what: Quantity, value: f64, threshold: Option<f64>) -> Self {
+        Self { what, value: (value * 1000.0).round() / 1000.0, threshold }
+    }
+}
+
+impl From<(Quantity, f64, Option<f64>)> for Measure {
+    fn from((what, value, threshold): (Quantity, f64, Option<f64>)) -> Self {
+        Self { what, value, threshold }
+    }
+}
+
+impl From<Measure> for (Quantity, f64, Option<f64>) {
+    fn from(measure: Measure) -> Self {
+        (measure.what, measure.value, measure.threshold)
+    }
 }
 
 /// What can be measured of a workload.

@@ -3,6 +3,7 @@
 use crate::units::{Gpus, PoolName, Replicas, SignalName};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// One workload's intent; nothing optional is left that has a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -198,7 +199,13 @@ pub enum PoolMax {
 impl PoolPolicy {
     /// Its name in status; the implicit pool is called `default`.
     pub fn name(&self) -> PoolName {
-        self.pool.clone().unwrap_or_else(|| PoolName::from("default"))
+        self.name_ref().clone()
+    }
+
+    /// [`Self::name`], borrowed.
+    pub fn name_ref(&self) -> &PoolName {
+        static IMPLICIT: LazyLock<PoolName> = LazyLock::new(|| PoolName::from("default"));
+        self.pool.as_ref().unwrap_or(&IMPLICIT)
     }
 }
 

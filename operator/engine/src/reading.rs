@@ -82,6 +82,16 @@ impl Reading<f64> {
         }
         Self::Known { value, at }
     }
+
+    /// The value if it may be used, else what is wrong. Looks at the number once more, wherever it came from: a NaN that
+    /// slipped through would read as zero.
+    pub fn believed(&self) -> Result<f64, Trouble> {
+        let odd = self.known().and_then(oddity).map(Trouble::Implausible);
+        match (self.known(), odd.or_else(|| self.trouble())) {
+            (Some(value), None) => Ok(value),
+            (_, trouble) => Err(trouble.unwrap_or(Trouble::Missing)),
+        }
+    }
 }
 
 impl<T: Copy> Reading<T> {
@@ -113,6 +123,7 @@ impl<T: Copy> Reading<T> {
     }
 }
 
+/// What keeps `value` from being a measurement; none for a plain number.
 fn oddity(value: f64) -> Option<Oddity> {
     if value.is_nan() {
         Some(Oddity::NotANumber)
@@ -194,7 +205,7 @@ mod tests {
 
     #[test]
     fn ten_minutes_old_and_two_minutes_in_the_future_are_both_stale() {
-        let measured = |seconds| Timestamp::constant(1_000_000 + seconds, 0);
+        let measured = |seconds: i64| Timestamp::constant(1_000_000 + seconds, 0);
 
         assert!(matches!(Reading::of(1.0, measured(-600), NOW, TWO_MINUTES), Reading::Stale { .. }));
         assert!(matches!(Reading::of(1.0, measured(121), NOW, TWO_MINUTES), Reading::Stale { .. }));

@@ -1,25 +1,26 @@
 //! What a decision leaves behind for the next one.
 
+use crate::changes;
 use crate::decision::Decision;
 use crate::memory::{Adoption, Change, Memory, Moment};
 use crate::policy::Behavior;
-use crate::steps::{Demand, Split, remembered};
+use crate::steps::{Demand, Split};
 use crate::units::Replicas;
 use crate::world::Workload;
 use jiff::{SignedDuration, Timestamp};
 
 /// The workload's memory with this demand noted: its raw desire, and how long its readings have been known.
 pub(crate) fn noted(workload: &Workload, demand: &Demand, now: Timestamp) -> Memory {
-    let memory = &workload.memory;
+    let mut memory = workload.memory.clone();
     let behavior = &workload.policy.behavior;
     let longest = behavior.up.window.max(behavior.down.window);
-    // The first desire of a new workload is what runs.
-    let first = if memory.desires.is_empty() { memory.desires.noted(now, workload.current(), longest) } else { memory.desires.clone() };
-    Memory {
-        desires: first.noted(now, demand.result.after, longest),
-        adoption: adoption(memory.adoption, demand.all_known, behavior.down.window, now),
-        ..memory.clone()
+    if memory.desires.is_empty() {
+        // The first desire of a new workload is what runs.
+        memory.desires.note(now, workload.current(), longest);
     }
+    memory.desires.note(now, demand.result.after, longest);
+    memory.adoption = adoption(memory.adoption, demand.all_known, behavior.down.window, now);
+    memory
 }
 
 fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Timestamp) -> Adoption {
@@ -27,7 +28,7 @@ fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Time
         Adoption::Done => Adoption::Done,
         Adoption::Watching { .. } if !all_known => Adoption::Watching { known_since: None },
         Adoption::Watching { known_since } => {
-            let since = known_since.unwrap_or(Moment(now));
+            let since = known_since.unwrap_or(Moment::of(now));
             if now.duration_since(since.0) >= window {
                 Adoption::Done
             } else {
@@ -42,18 +43,18 @@ impl Memory {
     #[must_use]
     pub(crate) fn after(self, workload: &Workload, bounded: Replicas, split: &Split, now: Timestamp) -> Self {
         let above = bounded > workload.current();
-        let demand_above_since = above.then(|| self.demand_above_since.unwrap_or(now));
+        let demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
         let mut short = self.short;
         let mut spilled = self.spilled;
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
             let name = policy.name();
-            if state.ready() >= state.asked {
+            if state.live() >= state.asked {
                 short.remove(&name);
             } else {
-                short.entry(name.clone()).or_insert(Moment(now));
+                short.entry(name.clone()).or_insert(Moment::of(now));
             }
             if split.spilled.contains(&name) {
-                spilled.insert(name, Moment(now));
+                spilled.insert(name, Moment::of(now));
             } else if spilled.get(&name).is_some_and(|at| now.duration_since(at.0) >= policy.return_after) {
                 spilled.remove(&name);
             }
@@ -67,11 +68,12 @@ impl Memory {
 
 /// The memory to keep: the decision's, and the change of the number if it was written.
 pub fn remember(decision: &Decision, written: bool, behavior: &Behavior, now: Timestamp) -> Memory {
-    let memory = &decision.memory;
-    let change = |replicas: Replicas| (written && replicas > Replicas::ZERO).then_some(Change { at: Moment(now), replicas });
-    Memory {
-        ups: remembered(&memory.ups, change(decision.number.minus(decision.current)), behavior, now),
-        downs: remembered(&memory.downs, change(decision.current.minus(decision.number)), behavior, now),
-        ..memory.clone()
-    }
+    let at = Moment::of(now);
+    let change = |replicas: Replicas| (written && replicas > Replicas::ZERO).then_some(Change { at, replicas });
+    let policies = behavior.up.policies.iter().chain(&behavior.down.policies);
+    let longest = policies.map(|policy| policy.period).max().unwrap_or_default();
+    let mut memory = decision.memory.clone();
+    memory.ups = changes::with(&memory.ups, change(decision.number.minus(decision.current)), longest, now);
+    memory.downs = changes::with(&memory.downs, change(decision.current.minus(decision.number)), longest, now);
+    memory
 }

@@ -2,7 +2,7 @@
 
 use crate::memory::Memory;
 use crate::opinion::Opinion;
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy, PoolPolicy};
 use crate::reading::Reading;
 use crate::units::{Gpus, NodeName, PodName, PoolName, Replicas, WorkloadId};
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct World {
     /// The only clock that a decision knows.
     pub now: Timestamp,
-    /// In any order; decisions sort them by creation, then name.
+    /// In any order; see [`World::in_order`].
     pub workloads: Vec<Workload>,
     /// Where replicas may run.
     pub pools: BTreeMap<PoolName, Pool>,
@@ -71,7 +71,7 @@ pub enum PodState {
     },
     /// Runs, but is not Ready.
     Starting {
-        /// When it was made.
+        /// Since when: it was made, or it was Ready and is not any more (the Ready condition's last transition).
         since: Timestamp,
     },
     /// Ready.
@@ -119,10 +119,35 @@ pub struct Node {
     pub free: Gpus,
 }
 
+impl World {
+    /// The workloads in the order in which they are served: those that are written before those that only recommend, so
+    /// that a wish never takes the room of a need; older ones first, then by name.
+    pub fn in_order(&self) -> Vec<&Workload> {
+        let mut order: Vec<&Workload> = self.workloads.iter().collect();
+        let rank = |workload: &Workload| (workload.policy.mode != Mode::Auto, workload.created);
+        order.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.id.cmp(&b.id)));
+        order
+    }
+}
+
 impl Workload {
     /// The sum of `spec.replicas` over its targets.
     pub fn current(&self) -> Replicas {
         self.pools.iter().map(|pool| pool.asked).sum()
+    }
+
+    /// Since when pods are missing in the pool of `policy`; none while they are not.
+    pub fn unmade_since(&self, policy: &PoolPolicy) -> Option<Timestamp> {
+        self.memory.short.get(policy.name_ref()).map(|since| since.0)
+    }
+
+    /// Replicas of all targets that have been waited for at least `grace`.
+    pub fn late(&self, now: Timestamp, grace: SignedDuration) -> Late {
+        let pools = self.pools.iter().zip(&self.policy.pools);
+        pools.fold(Late::default(), |late, (state, policy)| {
+            let more = state.late(self.unmade_since(policy), now, grace);
+            Late { replicas: late.replicas.plus(more.replicas), longest: late.longest.max(more.longest) }
+        })
     }
 
     /// All pods of all targets.
@@ -146,31 +171,40 @@ impl Pod {
 impl PoolState {
     /// Ready replicas.
     pub fn ready(&self) -> Replicas {
-        Replicas(u32::try_from(self.pods.iter().filter(|pod| pod.is_ready()).count()).unwrap_or(u32::MAX))
+        count(self.pods.iter().filter(|pod| pod.is_ready()))
     }
-}
 
-impl Workload {
-    /// How long each replica that is not Ready has been waited for: since its pod was made, or, where no pod exists,
-    /// since the pool first had fewer Ready replicas than asked for.
-    pub fn waiting(&self, now: Timestamp) -> impl Iterator<Item = SignedDuration> {
-        self.pools.iter().zip(&self.policy.pools).flat_map(move |(state, policy)| {
-            let short = self.memory.short.get(&policy.name()).map(|since| since.0);
-            state.waiting(short, now)
+    /// Replicas that exist: Ready or not, but not ended.
+    pub fn live(&self) -> Replicas {
+        count(self.pods.iter().filter(|pod| pod.is_live()))
+    }
+
+    /// Replicas that have been waited for at least `grace`, and the longest wait. A replica whose pod does not exist has
+    /// been waited for since `unmade_since`.
+    pub fn late(&self, unmade_since: Option<Timestamp>, now: Timestamp, grace: SignedDuration) -> Late {
+        let not_ready = self.pods.iter().filter_map(|pod| match pod.state {
+            PodState::Pending { since } | PodState::Starting { since } => Some((Replicas(1), since)),
+            PodState::Ready { .. } | PodState::Ended => None,
+        });
+        let unmade = unmade_since.map(|since| (self.asked.minus(self.live()), since));
+        let waits = not_ready.chain(unmade).map(|(replicas, since)| (replicas, now.duration_since(since)));
+        let late = waits.filter(|(replicas, waited)| *replicas > Replicas::ZERO && *waited >= grace);
+        late.fold(Late::default(), |late, (replicas, waited)| Late {
+            replicas: late.replicas.plus(replicas),
+            longest: late.longest.max(waited),
         })
     }
 }
 
-impl PoolState {
-    /// How long each replica of this pool that is not Ready has been waited for; `short` is since when there are too few.
-    pub fn waiting(&self, short: Option<Timestamp>, now: Timestamp) -> impl Iterator<Item = SignedDuration> {
-        let pods = self.pods.iter().filter_map(|pod| match pod.state {
-            PodState::Pending { since } | PodState::Starting { since } => Some(since),
-            PodState::Ready { .. } | PodState::Ended => None,
-        });
-        let live = self.pods.iter().filter(|pod| pod.is_live()).count();
-        let unmade = (self.asked.0 as usize).saturating_sub(live);
-        let unmade = std::iter::repeat_n(short.unwrap_or(now), unmade);
-        pods.chain(unmade).map(move |since| now.duration_since(since))
-    }
+/// Replicas that should be Ready by now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Late {
+    /// How many.
+    pub replicas: Replicas,
+    /// How long the first of them has been waited for.
+    pub longest: SignedDuration,
+}
+
+fn count<'a>(pods: impl Iterator<Item = &'a Pod>) -> Replicas {
+    Replicas(u32::try_from(pods.count()).unwrap_or(u32::MAX))
 }

@@ -25,7 +25,8 @@ impl LeaseConfig {
     /// The times, if they fit together.
     pub(super) fn terms(&self) -> Result<Terms, LeaseError> {
         let Self { duration, renew_deadline, retry_period, .. } = *self;
-        let fits = duration > renew_deadline && renew_deadline > retry_period.saturating_mul(6) / 5 && !retry_period.is_zero();
+        let fits =
+            duration > renew_deadline && renew_deadline > retry_period.saturating_mul(6) / 5 && !retry_period.is_zero();
         if !fits {
             return Err(LeaseError::Times { duration, renew_deadline, retry_period });
         }

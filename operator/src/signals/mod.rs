@@ -1,4 +1,63 @@
 //! Where numbers come from: one source a file.
+//!
+//! A source says what it asks a Prometheus and how it reads the answer; the collector asks each distinct question once,
+//! however many workloads share it. To add one: write `<name>.rs` with a type that implements [`SignalSource`], give it a
+//! variant in the API's `SignalSource`, and build it in `intent.rs`.
 
+mod ask;
+mod board;
 pub mod client;
+mod collector;
+mod prometheus;
 pub mod promql;
+mod scale;
+mod vllm;
+
+pub use ask::{Ask, Asks};
+pub use board::{Board, DatedRow, Latest};
+pub use collector::{Collector, Endpoints};
+pub use prometheus::PrometheusSignal;
+pub use scale::ScaleSignal;
+pub use vllm::VllmSignal;
+
+use jiff::{SignedDuration, Timestamp};
+use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::world::SignalValue;
+
+/// One way to get a signal.
+pub trait SignalSource: Send + Sync {
+    /// The question for a Prometheus, if it needs one.
+    fn ask(&self) -> Option<&Ask>;
+
+    /// The signal's value, from the latest answer to that question.
+    fn read(&self, seen: &Seen<'_>) -> SignalValue;
+}
+
+/// What a source may look at.
+pub struct Seen<'a> {
+    /// The latest answer; none before the first.
+    pub latest: Option<&'a Latest>,
+    /// The workload's namespace.
+    pub namespace: &'a str,
+    /// The names of its live pods.
+    pub pods: &'a [&'a str],
+    /// Its own `spec.replicas`.
+    pub replicas: i32,
+    /// Now.
+    pub now: Timestamp,
+    /// A sample older than this is stale.
+    pub stale_after: SignedDuration,
+}
+
+impl Seen<'_> {
+    /// The rows of the answer, or why there are none.
+    fn rows(&self) -> Result<&Latest, ReadFailure> {
+        let latest = self.latest.ok_or(ReadFailure::NotYet)?;
+        latest.failure().map_or(Ok(latest), Err)
+    }
+
+    /// A row's value, judged.
+    fn reading(&self, row: &DatedRow) -> Reading<f64> {
+        Reading::of(row.value, row.at, self.now, self.stale_after)
+    }
+}

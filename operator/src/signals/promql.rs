@@ -155,7 +155,8 @@ pub fn with_matchers(query: &Query, matchers: &BTreeMap<String, String>) -> Resu
 /// For each distinct selector of the query, a query for when its newest samples were taken: `timestamp(selector)`.
 ///
 /// `offset` and `@` are left out: they choose which old sample to use on purpose, while the age asks whether the source
-/// still speaks. An answer without rows means that no sample is younger than Prometheus's lookback (5 minutes).
+/// still speaks. An answer without rows means that no sample is younger than Prometheus's lookback (5 minutes). A selector
+/// that spans several metric names (`{__name__=~…}`) may be refused, since `timestamp` drops the name: its age is unknown.
 pub fn ages(query: &Query) -> Vec<String> {
     let texts: BTreeSet<String> = each_selector(&query.expr).map(instant_text).collect();
     texts.into_iter().map(|selector| format!("timestamp({selector})")).collect()

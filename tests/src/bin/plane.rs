@@ -23,7 +23,7 @@ struct Cli {
 enum Mode {
     /// Start a control plane and a Prometheus, print how to use them, run until Ctrl-C.
     Up {
-        /// The address of a running GPU world for Prometheus to scrape, such as <http://127.0.0.1:4000>.
+        /// The address of a running GPU world for Prometheus to scrape; without it Prometheus has no jobs.
         #[arg(long, value_name = "URL")]
         world: Option<String>,
         /// How often the world is scraped, seconds.

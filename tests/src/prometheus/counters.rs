@@ -94,6 +94,7 @@ fn sum(exposition: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // whole numbers
 mod tests {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Prometheus's HTTP service discovery: which targets there are, with the labels that a ServiceMonitor would give them.
+//! Prometheus's HTTP service discovery: which targets there are, with the labels that a service monitor would give them.
 
 use crate::{
     rack::digest,
@@ -22,15 +22,18 @@ fn target<const N: usize>(address: &str, labels: [(&'static str, String); N]) ->
 /// One dcgm-exporter a node.
 pub fn dcgm(view: &ClusterView, address: &str) -> Vec<Target> {
     let one = |node: &String| {
-        target(address, [
-            ("__metrics_path__", format!("/nodes/{node}/dcgm")),
-            ("instance", format!("{node}:9400")),
-            ("node", node.clone()),
-            ("namespace", "gpu-operator".into()),
-            ("service", "nvidia-dcgm-exporter".into()),
-            ("pod", format!("nvidia-dcgm-exporter-{}", suffix(node))),
-            ("container", "nvidia-dcgm-exporter".into()),
-        ])
+        target(
+            address,
+            [
+                ("__metrics_path__", format!("/nodes/{node}/dcgm")),
+                ("instance", format!("{node}:9400")),
+                ("node", node.clone()),
+                ("namespace", "gpu-operator".into()),
+                ("service", "nvidia-dcgm-exporter".into()),
+                ("pod", format!("nvidia-dcgm-exporter-{}", suffix(node))),
+                ("container", "nvidia-dcgm-exporter".into()),
+            ],
+        )
     };
     view.nodes.keys().map(one).collect()
 }
@@ -38,12 +41,15 @@ pub fn dcgm(view: &ClusterView, address: &str) -> Vec<Target> {
 /// One kubelet a node.
 pub fn cadvisor(view: &ClusterView, address: &str) -> Vec<Target> {
     let one = |node: &String| {
-        target(address, [
-            ("__metrics_path__", format!("/nodes/{node}/cadvisor")),
-            ("metrics_path", "/metrics/cadvisor".into()),
-            ("instance", format!("{node}:10250")),
-            ("node", node.clone()),
-        ])
+        target(
+            address,
+            [
+                ("__metrics_path__", format!("/nodes/{node}/cadvisor")),
+                ("metrics_path", "/metrics/cadvisor".into()),
+                ("instance", format!("{node}:10250")),
+                ("node", node.clone()),
+            ],
+        )
     };
     view.nodes.keys().map(one).collect()
 }
@@ -52,24 +58,30 @@ pub fn cadvisor(view: &ClusterView, address: &str) -> Vec<Target> {
 pub fn pods(view: &ClusterView, workloads: &[Running], address: &str) -> Vec<Target> {
     let owned = |pod: &&crate::view::PodView| workloads.iter().any(|one| one.spec.owns(&pod.namespace, &pod.labels));
     let running = view.pods.iter().filter(|pod| pod.running).filter(owned).map(|pod| {
-        target(address, [
-            ("__metrics_path__", format!("/pods/{}/{}/metrics", pod.namespace, pod.name)),
-            ("instance", format!("{}:8000", pod.name)),
-            ("namespace", pod.namespace.clone()),
-            ("pod", pod.name.clone()),
-            ("container", pod.container.clone()),
-            ("node", pod.node.clone()),
-        ])
+        target(
+            address,
+            [
+                ("__metrics_path__", format!("/pods/{}/{}/metrics", pod.namespace, pod.name)),
+                ("instance", format!("{}:8000", pod.name)),
+                ("namespace", pod.namespace.clone()),
+                ("pod", pod.name.clone()),
+                ("container", pod.container.clone()),
+                ("node", pod.node.clone()),
+            ],
+        )
     });
     let with_queue = workloads.iter().filter(|one| !matches!(one.state, State::Llm(_))).map(|one| {
         let (namespace, name) = (&one.spec.namespace, &one.spec.name);
-        target(address, [
-            ("__metrics_path__", format!("/queues/{namespace}/{name}/metrics")),
-            ("instance", format!("queue-exporter-{name}:9419")),
-            ("namespace", namespace.clone()),
-            ("pod", format!("queue-exporter-{name}-{}", suffix(name))),
-            ("container", "exporter".into()),
-        ])
+        target(
+            address,
+            [
+                ("__metrics_path__", format!("/queues/{namespace}/{name}/metrics")),
+                ("instance", format!("queue-exporter-{name}:9419")),
+                ("namespace", namespace.clone()),
+                ("pod", format!("queue-exporter-{name}-{}", suffix(name))),
+                ("container", "exporter".into()),
+            ],
+        )
     });
     running.chain(with_queue).collect()
 }

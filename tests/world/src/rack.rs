@@ -14,6 +14,8 @@ use std::{
 const TEMPERATURE: (f64, f64) = (30.0, 42.0);
 /// Share of the way to its final temperature that a GPU goes in a second.
 const WARMING: f64 = 0.06;
+/// Most by which a sensor's reading is off, as a share of the value: real meters never stand still under load.
+const NOISE: f64 = 0.02;
 /// SM clock without work, MHz.
 const CLOCK_IDLE: f64 = 345.0;
 
@@ -42,6 +44,7 @@ pub struct Gpu {
     seen: Usage,
     temperature: f64,
     energy: f64,
+    readings: u64,
 }
 
 /// What one collection finds, over the time since the one before.
@@ -121,13 +124,19 @@ impl Gpu {
                 low >> 48,
                 low & 0xffff_ffff_ffff
             ),
-            pci: format!("00000000:{:02X}:00.0", 0x18 + 0x11 * index),
+            pci: format!("00000000:{:02X}:00.0", 0x18 + 0x0d * index),
             owner: None,
             sample: None,
             seen: Usage::default(),
             temperature: TEMPERATURE.0,
             energy: 0.0,
+            readings: 0,
         }
+    }
+
+    /// From -1 to 1, another one for each sensor and reading, the same in every run.
+    fn noise(&self, sensor: &str) -> f64 {
+        digest(&(&self.uuid, self.readings, sensor)) as f64 / u64::MAX as f64 * 2.0 - 1.0
     }
 
     /// Reads the meters `seconds` after the last reading; `ledger` is the owner's.
@@ -135,18 +144,22 @@ impl Gpu {
         let (now, before) = (ledger.used, std::mem::replace(&mut self.seen, ledger.used));
         let share = |now: f64, before: f64| ((now - before) / seconds).clamp(0.0, 1.0);
         let rate = |now: f64, before: f64| ((now - before) / seconds).max(0.0);
+        self.readings += 1;
+        let noisy = |value: f64, sensor: &str| value * (1.0 + NOISE * self.noise(sensor));
         let busy = share(now.gpu_busy, before.gpu_busy);
         let sm = share(now.sm_active, before.sm_active).min(busy);
         let dram = (rate(now.dram_bytes, before.dram_bytes) / product.bandwidth).min(0.92);
         let work = 0.15 * busy + 0.45 * sm + 0.40 * dram;
-        let power = product.power_idle + (product.power_limit - product.power_idle) * work;
+        let power = noisy(product.power_idle + (product.power_limit - product.power_idle) * work, "power");
+        let (busy, sm, dram) = (noisy(busy, "busy").min(1.0), noisy(sm, "sm"), noisy(dram, "dram"));
+        let tensor = noisy(share(now.tensor_active, before.tensor_active), "tensor").min(0.93);
         let goal = TEMPERATURE.0 + TEMPERATURE.1 * power / product.power_limit;
         self.temperature = goal + (self.temperature - goal) * (1.0 - WARMING).powf(seconds);
         self.energy += power * seconds * 1000.0;
         Sample {
             busy,
             sm,
-            tensor: share(now.tensor_active, before.tensor_active).min(0.93),
+            tensor,
             dram,
             pcie_rx: rate(now.pcie_rx_bytes, before.pcie_rx_bytes),
             pcie_tx: rate(now.pcie_tx_bytes, before.pcie_tx_bytes),
@@ -167,6 +180,7 @@ pub fn digest(what: &impl Hash) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)]
 mod tests {
     use super::*;
     use crate::{sim::Replica, view::PodView};
@@ -222,8 +236,23 @@ mod tests {
         let used = Usage { gpu_busy: 0.9, sm_active: 0.6, dram_bytes: 1.7e12, ..Usage::default() };
         let busy = gpu.read(&Ledger { used, ..Ledger::default() }, product, 81_559.0, 1.0);
 
-        assert_eq!((idle.busy, idle.power, idle.sm_clock), (0.0, 70.0, 345.0));
-        assert_eq!((busy.busy, busy.sm_clock), (0.9, 1980.0));
+        assert_eq!((idle.busy, idle.sm_clock, busy.sm_clock), (0.0, 345.0, 1980.0));
+        assert!((68.6..=71.4).contains(&idle.power), "{}", idle.power);
+        assert!((0.88..=0.92).contains(&busy.busy), "{}", busy.busy);
         assert!(busy.power > 350.0 && busy.energy > idle.energy);
+    }
+
+    #[test]
+    fn meters_under_load_never_stand_still() {
+        let mut gpu = Gpu::new("n1", 0);
+        let mut ledger = Ledger::default();
+        let mut read = || {
+            ledger.used.gpu_busy += 0.5;
+            gpu.read(&ledger, Product::named("H100"), 81_559.0, 1.0).busy
+        };
+
+        let readings = [read(), read(), read()];
+
+        assert!(readings[0] != readings[1] && readings[1] != readings[2], "{readings:?}");
     }
 }

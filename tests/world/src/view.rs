@@ -64,12 +64,9 @@ impl ClusterView {
             let labels = node.metadata.labels.as_ref();
             node_selector.iter().all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
         };
-        let nodes: BTreeMap<String, NodeView> = nodes
-            .filter(chosen)
-            .filter_map(|node| Some((node.metadata.name.clone()?, NodeView::of(node)?)))
-            .collect();
-        let mut pods: Vec<PodView> =
-            pods.filter_map(PodView::of).filter(|pod| nodes.contains_key(&pod.node)).collect();
+        let nodes: BTreeMap<String, NodeView> =
+            nodes.filter(chosen).filter_map(|node| Some((node.metadata.name.clone()?, NodeView::of(node)?))).collect();
+        let mut pods: Vec<PodView> = pods.filter_map(PodView::of).filter(|pod| nodes.contains_key(&pod.node)).collect();
         pods.sort_by(|one, other| (one.started, &one.name).cmp(&(other.started, &other.name)));
         Self { nodes, pods }
     }
@@ -149,7 +146,8 @@ fn amount(quantity: &Quantity) -> Option<f64> {
         ("T", 1e12),
         ("", 1.0),
     ];
-    let (digits, factor) = SUFFIXES.iter().find_map(|(suffix, factor)| Some((quantity.0.strip_suffix(suffix)?, factor)))?;
+    let (digits, factor) =
+        SUFFIXES.iter().find_map(|(suffix, factor)| Some((quantity.0.strip_suffix(suffix)?, factor)))?;
     Some(digits.parse::<f64>().ok()? * factor)
 }
 

@@ -1,5 +1,7 @@
 //! The demo's story holds in virtual time: it follows from the causes, not from luck.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp)]
+
 use std::{collections::BTreeMap, path::Path};
 use wellfed_world::{
     scenario::{Metrics, Scenario},

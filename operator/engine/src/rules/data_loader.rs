@@ -32,7 +32,7 @@ fn cpu_bound(container: &ContainerEvidence, seen: &Evidence) -> bool {
         || container.pressure.is_some_and(|share| share.at_least(limits.cpu_pressure_from))
 }
 
-/// Input streams over PCIe while the SMs wait for it.
+/// Input streams over `PCIe` while the SMs wait for it.
 fn copying(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
     gpu.pcie_rx.is_some_and(|rate| rate.at_least(limits.pcie_rx_from))

@@ -61,5 +61,5 @@ pub enum Says {
 
 /// A measured value beside its threshold, if it was measured.
 fn measure(what: Quantity, value: Option<f64>, threshold: f64) -> Option<Measure> {
-    value.map(|value| Measure { what, value, threshold: Some(threshold) })
+    value.map(|value| Measure::of(what, value, Some(threshold)))
 }

@@ -30,8 +30,7 @@ fn room(want: Replicas, workload: &Workload, ledger: &Ledger) -> Option<Replicas
         let under_max = policy.max.map(|max| max.of(want).minus(state.asked));
         let room = match (ledger.room(policy.pool.as_ref(), each), under_max) {
             (None, None) => return None,
-            (Some(room), None) => room,
-            (None, Some(room)) => room,
+            (Some(room), None) | (None, Some(room)) => room,
             (Some(free), Some(allowed)) => free.min(allowed),
         };
         total = total.plus(room);

@@ -25,55 +25,102 @@ pub struct Demand {
 /// HPA's rules with one departure: while a Ready replica lacks a known value the number never falls.
 pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
     let current = workload.current();
-    let mut best = StepResult { after: Replicas::ZERO, reason: Reason::Unchanged };
-    let mut hold: Option<Reason> = None;
+    let mut best: Option<Ask> = None;
+    let mut hold: Option<Hold> = None;
     let mut troubles = Vec::new();
-    for (signal, state) in workload.policy.signals.iter().zip(&workload.signals) {
-        let asked = ask(signal, state, workload);
-        if let Some(trouble) = asked.trouble {
+    for (position, signal) in workload.policy.signals.iter().enumerate() {
+        let heard = hear(signal, workload.signals.get(position), workload);
+        if let Some(trouble) = heard.trouble {
             troubles.push((signal.name.clone(), trouble));
         }
-        hold = hold.or(asked.hold);
-        if let Some(result) = asked.result.filter(|result| result.after > best.after || best.reason == Reason::Unchanged) {
-            best = result;
-        }
+        hold = hold.or(heard.hold);
+        // The first of equals wins.
+        best = heard.ask.filter(|ask| best.as_ref().is_none_or(|best| ask.replicas > best.replicas)).or(best);
     }
     let all_known = troubles.is_empty() && hold.is_none();
-    if let Some(reason) = hold.filter(|_| best.after < current || best.reason == Reason::Unchanged) {
-        best = StepResult { after: current, reason };
-    }
-    Demand { result: not_starting(best, workload, now), troubles, all_known }
+    let result = match (best, hold) {
+        (Some(ask), None) => ask.result(current),
+        (Some(ask), Some(_)) if ask.replicas >= current => ask.result(current),
+        (_, Some(hold)) => StepResult { after: current, reason: hold.reason() },
+        (None, None) => StepResult { after: current, reason: Reason::Unchanged },
+    };
+    Demand { result: not_starting(result, workload, now), troubles, all_known }
 }
 
-struct Asked {
-    result: Option<StepResult>,
-    hold: Option<Reason>,
+/// What one signal makes of it.
+#[derive(Default)]
+struct Heard<'a> {
+    ask: Option<Ask<'a>>,
+    hold: Option<Hold<'a>>,
     trouble: Option<Trouble>,
 }
 
-fn ask(signal: &SignalPolicy, state: &SignalState, workload: &Workload) -> Asked {
-    let name = || signal.name.clone();
-    match propose(signal.target, &state.value, workload) {
+fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Workload) -> Heard<'a> {
+    let name = &signal.name;
+    let proposal =
+        state.map_or(Proposal::Trouble(Trouble::Missing), |state| propose(signal.target, &state.value, workload));
+    let trouble = match proposal {
         Proposal::Number { replicas, value, target, missing: (missing, of) } => {
-            let reason = if replicas == workload.current() {
-                Reason::WithinTolerance { signal: name(), value, target }
-            } else {
-                Reason::Signal { signal: name(), value, target }
-            };
-            let hold = (missing > 0).then(|| Reason::SamplesMissing { signal: name(), missing, of });
-            Asked { result: Some(StepResult { after: replicas, reason }), hold, trouble: None }
+            let hold = (missing > 0).then_some(Hold { name, why: Doubt::Samples { missing, of } });
+            let ask = Some(Ask { name, replicas, why: Why::Measured { value, target } });
+            return Heard { ask, hold, trouble: None };
         }
-        Proposal::Trouble(trouble) => match workload.policy.fallback {
-            Some(fallback) if state.failures > fallback.failure_threshold => {
-                let reason = Reason::Fallback { signal: name(), failures: state.failures };
-                let after = fallback.number(workload.current());
-                Asked { result: Some(StepResult { after, reason }), hold: None, trouble: Some(trouble) }
+        Proposal::Trouble(trouble) => trouble,
+    };
+    let failures = state.map_or(0, |state| state.failures);
+    match workload.policy.fallback {
+        Some(fallback) if failures > fallback.failure_threshold => {
+            let ask = Ask { name, replicas: fallback.number(workload.current()), why: Why::Fallback { failures } };
+            Heard { ask: Some(ask), hold: None, trouble: Some(trouble) }
+        }
+        _ => Heard { ask: None, hold: Some(Hold { name, why: Doubt::Signal(trouble) }), trouble: Some(trouble) },
+    }
+}
+
+/// A number that a signal asks for.
+struct Ask<'a> {
+    name: &'a SignalName,
+    replicas: Replicas,
+    why: Why,
+}
+
+enum Why {
+    Measured { value: f64, target: f64 },
+    Fallback { failures: u32 },
+}
+
+impl Ask<'_> {
+    fn result(&self, current: Replicas) -> StepResult {
+        let signal = self.name.clone();
+        let reason = match self.why {
+            Why::Measured { value, target } if self.replicas == current => {
+                Reason::WithinTolerance { signal, value, target }
             }
-            _ => {
-                let hold = Some(Reason::SignalsUnavailable { signal: name(), trouble });
-                Asked { result: None, hold, trouble: Some(trouble) }
-            }
-        },
+            Why::Measured { value, target } => Reason::Signal { signal, value, target },
+            Why::Fallback { failures } => Reason::Fallback { signal, failures },
+        };
+        StepResult { after: self.replicas, reason }
+    }
+}
+
+/// A signal that keeps the number from falling.
+struct Hold<'a> {
+    name: &'a SignalName,
+    why: Doubt,
+}
+
+enum Doubt {
+    Samples { missing: u32, of: u32 },
+    Signal(Trouble),
+}
+
+impl Hold<'_> {
+    fn reason(&self) -> Reason {
+        let signal = self.name.clone();
+        match self.why {
+            Doubt::Samples { missing, of } => Reason::SamplesMissing { signal, missing, of },
+            Doubt::Signal(trouble) => Reason::SignalsUnavailable { signal, trouble },
+        }
     }
 }
 
@@ -83,8 +130,10 @@ fn not_starting(asked: StepResult, workload: &Workload, now: Timestamp) -> StepR
     if asked.after <= current {
         return asked;
     }
-    let waited: Vec<_> = workload.waiting(now).filter(|waited| *waited >= START_GRACE).collect();
-    let Some(longest) = waited.iter().max() else { return asked };
-    let replicas = u32::try_from(waited.len()).unwrap_or(u32::MAX);
-    StepResult { after: current, reason: Reason::ReplicasNotStarting { replicas, waited: *longest } }
+    let late = workload.late(now, START_GRACE);
+    if late.replicas == Replicas::ZERO {
+        return asked;
+    }
+    let reason = Reason::ReplicasNotStarting { replicas: late.replicas.0, waited: late.longest };
+    StepResult { after: current, reason }
 }

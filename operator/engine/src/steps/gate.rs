@@ -25,9 +25,12 @@ pub fn gate(want: Replicas, current: Replicas, min: Replicas, verdict: Verdict, 
             pass(Reason::GateRefused { rule, mode: policy.mode })
         }
         (Verdict::Unknown(gap), mode) => {
-            let reason = Reason::GateUnknown { gap, then: policy.on_unknown };
-            let holds = policy.on_unknown == OnUnknown::Hold && mode == GateMode::Enforce;
-            if holds { hold(reason) } else { pass(reason) }
+            let then = if mode == GateMode::Enforce { policy.on_unknown } else { OnUnknown::Allow };
+            let reason = Reason::GateUnknown { gap, then };
+            match then {
+                OnUnknown::Allow => pass(reason),
+                OnUnknown::Hold => hold(reason),
+            }
         }
     }
 }

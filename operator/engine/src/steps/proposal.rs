@@ -1,9 +1,9 @@
-//! One signal's proposal: HPA's formulas, tolerance and rules for missing pods.
+//! One signal's proposal: HPA's formulas, tolerance and rules for missing and unready pods.
 
 use crate::policy::{Behavior, Target};
-use crate::reading::{ReadFailure, Reading, Trouble};
+use crate::reading::{Oddity, ReadFailure, Reading, Trouble};
 use crate::units::{PodName, Replicas};
-use crate::world::{PodState, SignalValue, Workload};
+use crate::world::{PoolState, SignalValue, Workload};
 use std::collections::BTreeMap;
 
 /// What one signal asks for.
@@ -26,29 +26,31 @@ pub enum Proposal {
 
 /// What `value` asks for, `current` replicas being asked for now.
 pub fn propose(target: Target, value: &SignalValue, workload: &Workload) -> Proposal {
-    let current = workload.current();
-    let behavior = &workload.policy.behavior;
+    if !(target.number() > 0.0 && target.number().is_finite()) {
+        return Proposal::Trouble(Trouble::Implausible(Oddity::NotANumber));
+    }
     match value {
-        SignalValue::External(reading) | SignalValue::PodsUnread(reading) => match reading.known() {
-            Some(value) => external(target, value, current, ready_count(workload), behavior),
-            None => Proposal::Trouble(trouble(reading)),
+        SignalValue::External(reading) => match reading.believed() {
+            Ok(value) => external(target, value, workload),
+            Err(trouble) => Proposal::Trouble(trouble),
         },
         SignalValue::Pods(rows) => of_pods(target.number(), rows, workload),
+        SignalValue::PodsUnread(reading) => {
+            Proposal::Trouble(reading.trouble().unwrap_or(Trouble::Failed(ReadFailure::NotAVector)))
+        }
     }
 }
 
-fn trouble(reading: &Reading<f64>) -> Trouble {
-    reading.trouble().unwrap_or(Trouble::Failed(ReadFailure::NotAVector))
-}
-
-fn external(target: Target, value: f64, current: Replicas, ready: u32, behavior: &Behavior) -> Proposal {
+fn external(target: Target, value: f64, workload: &Workload) -> Proposal {
+    let current = workload.current();
+    let tolerated = |ratio| tolerated(ratio, &workload.policy.behavior);
     let replicas = match target {
-        Target::Replicas => Replicas(ceiling(value)),
-        Target::AverageValue(each) if current > Replicas::ZERO && tolerated(value / (each * f64::from(current.0)), behavior) => current,
-        Target::AverageValue(each) => Replicas(ceiling(exact_ratio(value, each))),
-        Target::Value(aim) if current == Replicas::ZERO => Replicas(ceiling(exact_ratio(value, aim))),
-        Target::Value(aim) if tolerated(value / aim, behavior) => current,
-        Target::Value(aim) => Replicas(ceiling(exact_ratio(value * f64::from(ready), aim))),
+        Target::Replicas => ceiling(value),
+        Target::AverageValue(each) if tolerated(value / (each * f64::from(current.0))) => current,
+        Target::AverageValue(each) => ceiling(value / each),
+        Target::Value(aim) if current == Replicas::ZERO => ceiling(value / aim),
+        Target::Value(aim) if tolerated(value / aim) => current,
+        Target::Value(aim) => ceiling(value * f64::from(ready(workload)) / aim),
     };
     Proposal::Number { replicas, value, target: target.number(), missing: (0, 0) }
 }
@@ -56,85 +58,84 @@ fn external(target: Target, value: f64, current: Replicas, ready: u32, behavior:
 /// How HPA sees the pods of a Pods metric.
 #[derive(Default)]
 struct Groups {
-    known: Vec<f64>,
-    /// Live, but not started: they count as nothing when growing.
-    unready: usize,
-    /// Started, without a believable value.
-    missing: usize,
-    ready_missing: u32,
-    ready: u32,
+    /// The sum over Ready pods with a believable value, and how many they are.
+    sum: f64,
+    known: u32,
+    /// Ready, without a believable value.
+    missing: u32,
+    /// Live, but not Ready: they count as nothing when growing, and not at all when shrinking. HPA does so for CPU; for
+    /// other metrics it adds what a running pod reports before it is Ready, which makes crash loops grow.
+    unready: u32,
     trouble: Option<Trouble>,
 }
 
 fn of_pods(target: f64, rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Proposal {
     let groups = grouped(rows, workload);
-    if groups.known.is_empty() {
+    if groups.known == 0 {
         return Proposal::Trouble(groups.trouble.unwrap_or(Trouble::Missing));
     }
     let replicas = from_groups(&groups, target, workload.current(), &workload.policy.behavior);
-    let sum = groups.known.iter().sum();
-    Proposal::Number { replicas, value: sum, target, missing: (groups.ready_missing, groups.ready) }
+    let missing = (groups.missing, groups.missing + groups.known);
+    Proposal::Number { replicas, value: groups.sum, target, missing }
 }
 
 fn grouped(rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Groups {
     let mut groups = Groups::default();
-    for pod in workload.pods() {
-        let reading = rows.get(&pod.name).copied().unwrap_or(Reading::Missing);
-        match (pod.state, reading.known()) {
-            (PodState::Ended, _) => continue,
-            (PodState::Pending { .. }, _) => groups.unready += 1,
-            (_, Some(value)) => groups.known.push(value),
-            (_, None) => {
-                groups.missing += 1;
-                groups.trouble = groups.trouble.or(reading.trouble());
-            }
+    for pod in workload.pods().filter(|pod| pod.is_live()) {
+        if !pod.is_ready() {
+            groups.unready += 1;
+            continue;
         }
-        if pod.is_ready() {
-            groups.ready += 1;
-            groups.ready_missing += u32::from(reading.known().is_none());
+        match rows.get(&pod.name).unwrap_or(&Reading::Missing).believed() {
+            Ok(value) => {
+                groups.sum += value;
+                groups.known += 1;
+            }
+            Err(trouble) => {
+                groups.missing += 1;
+                groups.trouble = groups.trouble.or(Some(trouble));
+            }
         }
     }
     groups
 }
 
-/// HPA's `calcPlainMetricReplicas`: missing pods pull towards no change, unstarted ones only damp growth.
+/// Missing pods pull towards no change, unready ones damp growth.
 fn from_groups(groups: &Groups, target: f64, current: Replicas, behavior: &Behavior) -> Replicas {
-    let sum: f64 = groups.known.iter().sum();
-    let count = groups.known.len();
-    let ratio = sum / (target * count as f64);
-    let damped_by_unready = groups.unready > 0 && ratio > 1.0;
-    if groups.missing == 0 && !damped_by_unready {
-        let unchanged = tolerated(ratio, behavior);
-        return if unchanged { current } else { Replicas(ceiling(exact_ratio(sum, target))) };
+    let ratio = groups.sum / (target * f64::from(groups.known));
+    let growing = ratio > 1.0;
+    let unready = if growing { groups.unready } else { 0 };
+    if groups.missing == 0 && unready == 0 {
+        return if tolerated(ratio, behavior) { current } else { ceiling(groups.sum / target) };
     }
-    let filled = if ratio < 1.0 { target * groups.missing as f64 } else { 0.0 };
-    let unready = if damped_by_unready { groups.unready } else { 0 };
-    let all = count + groups.missing + unready;
-    let refilled = (sum + filled) / (target * all as f64);
-    let turned = (ratio < 1.0 && refilled > 1.0) || (ratio > 1.0 && refilled < 1.0);
+    let filled = if growing { 0.0 } else { target * f64::from(groups.missing) };
+    let all = f64::from(groups.known + groups.missing + unready);
+    let refilled = (groups.sum + filled) / (target * all);
+    let turned = growing != (refilled > 1.0);
     if tolerated(refilled, behavior) || turned {
         return current;
     }
-    let replicas = Replicas(ceiling(exact_ratio(sum + filled, target)));
-    let reversed = (refilled < 1.0 && replicas > current) || (refilled > 1.0 && replicas < current);
+    let replicas = ceiling((groups.sum + filled) / target);
+    let reversed = if growing { replicas < current } else { replicas > current };
     if reversed { current } else { replicas }
 }
 
+/// Relative room for the rounding of floats: 1.1 / 0.1 is 11 and not a little more, as in HPA's whole thousandths.
+const ROUNDING: f64 = 1e-12;
+
 fn tolerated(ratio: f64, behavior: &Behavior) -> bool {
-    1.0 - behavior.down.tolerance <= ratio && ratio <= 1.0 + behavior.up.tolerance
+    let (least, most) = (1.0 - behavior.down.tolerance, 1.0 + behavior.up.tolerance);
+    least * (1.0 - ROUNDING) <= ratio && ratio <= most * (1.0 + ROUNDING)
 }
 
-fn ready_count(workload: &Workload) -> u32 {
-    u32::try_from(workload.pods().filter(|pod| pod.is_ready()).count()).unwrap_or(u32::MAX)
-}
-
-/// HPA counts in thousandths, so 1.1 / 0.1 is 11 and not a little more.
-fn exact_ratio(value: f64, by: f64) -> f64 {
-    (value * 1000.0).round() / (by * 1000.0).round()
+fn ready(workload: &Workload) -> u32 {
+    workload.pools.iter().map(PoolState::ready).sum::<Replicas>().0
 }
 
 /// Rounded up and kept within what a replica count can be.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn ceiling(value: f64) -> u32 {
-    value.ceil().clamp(0.0, f64::from(i32::MAX)) as u32
+fn ceiling(value: f64) -> Replicas {
+    let whole = value.round();
+    let value = if (value - whole).abs() <= whole * ROUNDING { whole } else { value.ceil() };
+    Replicas(value.clamp(0.0, f64::from(i32::MAX)) as u32)
 }

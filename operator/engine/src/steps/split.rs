@@ -3,9 +3,9 @@
 //! Growth fills the bases in order, then the pools without a base in order, then the pools with one. Shrinking goes the
 //! other way round, replicas that are not Ready first. A Ready replica is moved only out of a pool above its maximum.
 
+use super::place::Place;
 use crate::decision::{Reason, StepResult};
 use crate::ledger::Ledger;
-use crate::policy::PoolPolicy;
 use crate::units::{PoolName, Replicas};
 use crate::world::Workload;
 use jiff::Timestamp;
@@ -23,159 +23,101 @@ pub struct Split {
 
 /// Places `number` replicas and reserves the room of the new ones.
 pub fn split(number: Replicas, workload: &Workload, ledger: &mut Ledger, now: Timestamp) -> Split {
-    let mut placing = Placing::new(number, workload, ledger, now);
-    placing.spill();
-    placing.respect_maxima();
-    placing.shrink_to(number);
-    placing.grow_to(number);
-    placing.finish(number)
+    let mut places = Place::all(number, workload, ledger, now);
+    for place in &mut places {
+        place.take(place.target.minus(place.most));
+    }
+    shrink(&mut places, number);
+    let spilled = spill(&mut places);
+    let missing = number.minus(sum(&places));
+    fill(&mut places, missing, None);
+    // The minimum, and what runs already, are asked for whether or not there is room.
+    let floor = number.min(workload.policy.min.max(workload.current()));
+    force(&mut places, floor);
+    reserve(&mut places, floor, workload, ledger);
+    result(&places, number, workload.current(), spilled)
 }
 
-struct Placing<'a> {
-    workload: &'a Workload,
-    ledger: &'a mut Ledger,
-    number: Replicas,
-    now: Timestamp,
-    targets: Vec<Replicas>,
-    waiting: Vec<Replicas>,
-    spilled: Vec<(PoolName, Replicas)>,
+fn sum(places: &[Place]) -> Replicas {
+    places.iter().map(|place| place.target).sum()
 }
 
-impl<'a> Placing<'a> {
-    fn new(number: Replicas, workload: &'a Workload, ledger: &'a mut Ledger, now: Timestamp) -> Self {
-        let targets: Vec<_> = workload.pools.iter().map(|pool| pool.asked).collect();
-        let waiting = workload.pools.iter().map(|pool| pool.asked.minus(pool.ready())).collect();
-        Self { workload, ledger, number, now, targets, waiting, spilled: Vec::new() }
-    }
-
-    fn policy(&self, pool: usize) -> &'a PoolPolicy {
-        &self.workload.policy.pools[pool]
-    }
-
-    fn sum(&self) -> Replicas {
-        self.targets.iter().copied().sum()
-    }
-
-    /// Takes away what has not started for too long, as far as another pool has room for it.
-    fn spill(&mut self) {
-        for pool in 0..self.targets.len() {
-            let stuck = self.stuck(pool);
-            let elsewhere: Replicas = self.fill_order().filter(|other| *other != pool).map(|other| self.room(other)).sum();
-            let moved = stuck.min(elsewhere);
-            if moved > Replicas::ZERO {
-                self.targets[pool] = self.targets[pool].minus(moved);
-                self.waiting[pool] = self.waiting[pool].minus(moved);
-                self.spilled.push((self.policy(pool).name(), moved));
+fn shrink(places: &mut [Place], number: Replicas) {
+    let mut surplus = sum(places).minus(number);
+    for (only_waiting, keep_base) in [(true, true), (true, false), (false, true), (false, false)] {
+        for with_base in [true, false] {
+            for place in places.iter_mut().rev().filter(|place| place.has_base() == with_base) {
+                let above = if keep_base { place.target.minus(place.base()) } else { place.target };
+                let available = if only_waiting { above.min(place.waiting) } else { above };
+                let taken = available.min(surplus);
+                place.take(taken);
+                surplus = surplus.minus(taken);
             }
         }
     }
+}
 
-    fn stuck(&self, pool: usize) -> Replicas {
-        let policy = self.policy(pool);
-        let Some(limit) = policy.spill_after else { return Replicas::ZERO };
-        let short = self.workload.memory.short.get(&policy.name()).map(|since| since.0);
-        let waited = self.workload.pools[pool].waiting(short, self.now).filter(|waited| *waited >= limit).count();
-        Replicas(u32::try_from(waited).unwrap_or(u32::MAX)).min(self.targets[pool])
-    }
-
-    fn respect_maxima(&mut self) {
-        for pool in 0..self.targets.len() {
-            if let Some(max) = self.policy(pool).max {
-                self.targets[pool] = self.targets[pool].min(max.of(self.number));
-            }
+/// Moves what has not started for too long to where there is room, and says from where and how many.
+fn spill(places: &mut [Place]) -> Vec<(PoolName, Replicas)> {
+    let mut spilled = Vec::new();
+    for from in 0..places.len() {
+        let stuck = places[from].stuck.min(places[from].target);
+        let moved = fill(places, stuck, Some(from));
+        if moved > Replicas::ZERO {
+            places[from].take(moved);
+            places[from].closed = true;
+            spilled.push((places[from].policy.name(), moved));
         }
     }
+    spilled
+}
 
-    fn shrink_to(&mut self, number: Replicas) {
-        for only_waiting in [true, false] {
-            for keep_base in [true, false] {
-                for pool in self.drain_order() {
-                    let surplus = self.sum().minus(number);
-                    let base = if keep_base { self.policy(pool).base.unwrap_or_default() } else { Replicas::ZERO };
-                    let above = self.targets[pool].minus(base);
-                    let available = if only_waiting { above.min(self.waiting[pool]) } else { above };
-                    let taken = available.min(surplus);
-                    self.targets[pool] = self.targets[pool].minus(taken);
-                    self.waiting[pool] = self.waiting[pool].minus(taken);
-                }
-            }
+/// Adds up to `wanted` replicas and says how many; those that leave the pool `from` go to none that is stuck itself.
+fn fill(places: &mut [Place], wanted: Replicas, from: Option<usize>) -> Replicas {
+    let mut left = wanted;
+    let mut add = |place: &mut Place, wanted: Replicas| left = left.minus(place.add(wanted.min(left)));
+    let suits = |place: &Place| from.is_none() || place.stuck == Replicas::ZERO;
+    for place in places.iter_mut().filter(|place| suits(place)) {
+        add(place, place.base().minus(place.target));
+    }
+    for with_base in [false, true] {
+        for place in places.iter_mut().filter(|place| suits(place) && place.has_base() == with_base) {
+            add(place, wanted);
         }
     }
+    wanted.minus(left)
+}
 
-    fn grow_to(&mut self, number: Replicas) {
-        for pool in 0..self.targets.len() {
-            let gap = self.policy(pool).base.unwrap_or_default().minus(self.targets[pool]);
-            self.add(pool, gap.min(number.minus(self.sum())));
-        }
-        let order: Vec<_> = self.fill_order().collect();
-        for pool in order {
-            self.add(pool, number.minus(self.sum()));
-        }
-        self.force_up_to(number.min(self.workload.policy.min.max(self.workload.current())));
+fn force(places: &mut [Place], floor: Replicas) {
+    let mut missing = floor.minus(sum(places));
+    for place in places {
+        let added = missing.min(place.most.minus(place.target));
+        place.target = place.target.plus(added);
+        missing = missing.minus(added);
     }
+}
 
-    /// The minimum, and what runs already, are asked for whether or not there is room.
-    fn force_up_to(&mut self, floor: Replicas) {
-        for pool in 0..self.targets.len() {
-            let allowed = self.policy(pool).max.map_or(Replicas(u32::MAX), |max| max.of(self.number));
-            let missing = floor.minus(self.sum());
-            self.targets[pool] = self.targets[pool].plus(missing.min(allowed.minus(self.targets[pool])));
-        }
+/// Takes the room of the new replicas. Pools may share nodes, so the last ones may find less than each pool has alone.
+fn reserve(places: &mut [Place], floor: Replicas, workload: &Workload, ledger: &mut Ledger) {
+    let each = workload.policy.gpus_per_replica;
+    let mut above_floor = sum(places).minus(floor);
+    for place in places {
+        let new = place.target.minus(place.asked);
+        let found_room = ledger.reserve(place.policy.pool.as_ref(), each, new);
+        let dropped = new.minus(found_room).min(above_floor);
+        place.target = place.target.minus(dropped);
+        above_floor = above_floor.minus(dropped);
+        ledger.ask(place.policy.pool.as_ref(), each, new.minus(dropped));
     }
+}
 
-    fn add(&mut self, pool: usize, wanted: Replicas) {
-        let taken = wanted.min(self.room(pool));
-        self.targets[pool] = self.targets[pool].plus(taken);
-    }
-
-    /// Room in `pool` beyond its present target. A pool that lately failed to start replicas has none.
-    fn room(&self, pool: usize) -> Replicas {
-        let policy = self.policy(pool);
-        if self.lately_spilled(policy) {
-            return Replicas::ZERO;
-        }
-        let new = self.targets[pool].minus(self.workload.pools[pool].asked);
-        let free = self.ledger.room(policy.pool.as_ref(), self.workload.policy.gpus_per_replica);
-        let free = free.map_or(Replicas(u32::MAX), |free| free.minus(new));
-        let allowed = policy.max.map_or(Replicas(u32::MAX), |max| max.of(self.number));
-        free.min(allowed.minus(self.targets[pool]))
-    }
-
-    fn lately_spilled(&self, policy: &PoolPolicy) -> bool {
-        let name = policy.name();
-        let remembered = self.workload.memory.spilled.get(&name);
-        let lately = remembered.is_some_and(|at| self.now.duration_since(at.0) < policy.return_after);
-        lately || self.spilled.iter().any(|(pool, _)| *pool == name)
-    }
-
-    /// Pools without a base in order, then pools with one.
-    fn fill_order(&self) -> impl Iterator<Item = usize> + use<> {
-        let bases: Vec<bool> = self.workload.policy.pools.iter().map(|pool| pool.base.is_some()).collect();
-        let with = |has_base: bool| {
-            bases.clone().into_iter().enumerate().filter(move |(_, base)| *base == has_base).map(|(pool, _)| pool)
-        };
-        with(false).chain(with(true))
-    }
-
-    fn drain_order(&self) -> Vec<usize> {
-        let mut order: Vec<_> = self.fill_order().collect();
-        order.reverse();
-        order
-    }
-
-    fn finish(self, number: Replicas) -> Split {
-        let each = self.workload.policy.gpus_per_replica;
-        for (pool, target) in self.targets.iter().enumerate() {
-            let new = target.minus(self.workload.pools[pool].asked);
-            self.ledger.reserve(self.policy(pool).pool.as_ref(), each, new);
-        }
-        let after = self.sum();
-        let reason = match self.spilled.first() {
-            Some((pool, replicas)) => Reason::Spilled { pool: pool.clone(), replicas: *replicas },
-            None if after < number => Reason::NoCapacity { room: after.minus(self.workload.current()) },
-            None => Reason::Placed,
-        };
-        let spilled = self.spilled.into_iter().map(|(pool, _)| pool).collect();
-        Split { pools: self.targets, result: StepResult { after, reason }, spilled }
-    }
+fn result(places: &[Place], number: Replicas, current: Replicas, spilled: Vec<(PoolName, Replicas)>) -> Split {
+    let after = sum(places);
+    let reason = match spilled.first() {
+        Some((pool, replicas)) => Reason::Spilled { pool: pool.clone(), replicas: *replicas },
+        None if after < number => Reason::NoCapacity { room: after.minus(current) },
+        None => Reason::Placed,
+    };
+    let pools = places.iter().map(|place| place.target).collect();
+    Split { pools, result: StepResult { after, reason }, spilled: spilled.into_iter().map(|(pool, _)| pool).collect() }
 }

@@ -1,23 +1,35 @@
 //! How fast the number may move: HPA's behaviour block, and no shrinking before a new workload is known.
 
+use crate::changes;
 use crate::decision::{Direction, Reason, StepResult};
-use crate::memory::{Adoption, Change, Memory};
+use crate::memory::{Adoption, Memory};
 use crate::policy::{Amount, Behavior, Pace, Select};
 use crate::units::Replicas;
 use jiff::Timestamp;
 
 /// `want` as far as the windows, the rate policies and the adoption let it move from `current`.
-pub fn stabilise(want: Replicas, current: Replicas, behavior: &Behavior, memory: &Memory, now: Timestamp) -> StepResult {
+pub fn stabilise(
+    want: Replicas,
+    current: Replicas,
+    behavior: &Behavior,
+    memory: &Memory,
+    now: Timestamp,
+) -> StepResult {
     let windowed = within_windows(want, current, behavior, memory, now);
-    if windowed.after < current {
-        if let Some(until) = adopting(memory, behavior, now) {
-            return StepResult { after: current, reason: Reason::Adopting { until } };
-        }
+    match adopting(memory, behavior, now) {
+        Some(reason) if windowed.after < current => return StepResult { after: current, reason },
+        _ => {}
     }
     rate_limited(windowed, current, behavior, memory, now)
 }
 
-fn within_windows(want: Replicas, current: Replicas, behavior: &Behavior, memory: &Memory, now: Timestamp) -> StepResult {
+fn within_windows(
+    want: Replicas,
+    current: Replicas,
+    behavior: &Behavior,
+    memory: &Memory,
+    now: Timestamp,
+) -> StepResult {
     let lowest = memory.desires.lowest(now, behavior.up.window).unwrap_or(want).min(want);
     let highest = memory.desires.highest(now, behavior.down.window).unwrap_or(want).max(want);
     // Never further up than the lowest recent desire, never further down than the highest.
@@ -32,19 +44,25 @@ fn within_windows(want: Replicas, current: Replicas, behavior: &Behavior, memory
     }
 }
 
-/// When the adoption ends; none when it has.
-fn adopting(memory: &Memory, behavior: &Behavior, now: Timestamp) -> Option<Option<Timestamp>> {
+/// That the adoption has not ended; none when it has.
+fn adopting(memory: &Memory, behavior: &Behavior, now: Timestamp) -> Option<Reason> {
     match memory.adoption {
         Adoption::Done => None,
-        Adoption::Watching { known_since: None } => Some(None),
+        Adoption::Watching { known_since: None } => Some(Reason::Adopting { until: None }),
         Adoption::Watching { known_since: Some(since) } => {
-            let until = since.0 + behavior.down.window;
-            (now < until).then_some(Some(until))
+            let until = since.plus(behavior.down.window);
+            (now < until).then_some(Reason::Adopting { until: Some(until) })
         }
     }
 }
 
-fn rate_limited(want: StepResult, current: Replicas, behavior: &Behavior, memory: &Memory, now: Timestamp) -> StepResult {
+fn rate_limited(
+    want: StepResult,
+    current: Replicas,
+    behavior: &Behavior,
+    memory: &Memory,
+    now: Timestamp,
+) -> StepResult {
     let (direction, pace) = match want.after.cmp(&current) {
         std::cmp::Ordering::Equal => return want,
         std::cmp::Ordering::Greater => (Direction::Up, &behavior.up),
@@ -64,8 +82,8 @@ fn rate_limited(want: StepResult, current: Replicas, behavior: &Behavior, memory
 /// How far the policies let it go.
 fn limit(direction: Direction, pace: &Pace, current: Replicas, memory: &Memory, now: Timestamp) -> Replicas {
     let limits = pace.policies.iter().map(|policy| {
-        let added = Memory::changed(&memory.ups, now, policy.period);
-        let removed = Memory::changed(&memory.downs, now, policy.period);
+        let added = changes::within(&memory.ups, now, policy.period);
+        let removed = changes::within(&memory.downs, now, policy.period);
         let start = current.plus(removed).minus(added);
         match (direction, policy.amount) {
             (Direction::Up, Amount::Pods(pods)) => start.plus(Replicas(pods)),
@@ -87,19 +105,11 @@ fn limit(direction: Direction, pace: &Pace, current: Replicas, memory: &Memory, 
 }
 
 fn percent_up(start: Replicas, percent: u32) -> Replicas {
-    let grown = (u64::from(start.0) * (100 + u64::from(percent))).div_ceil(100);
+    let grown = (u128::from(start.0) * (100 + u128::from(percent))).div_ceil(100);
     Replicas(u32::try_from(grown).unwrap_or(u32::MAX))
 }
 
 fn percent_down(start: Replicas, percent: u32) -> Replicas {
     let left = u64::from(start.0) * u64::from(100_u32.saturating_sub(percent)) / 100;
     Replicas(u32::try_from(left).unwrap_or(u32::MAX))
-}
-
-/// `changes` with one more, and without those older than any rate policy looks back.
-pub fn remembered(changes: &[Change], new: Option<Change>, behavior: &Behavior, now: Timestamp) -> Vec<Change> {
-    let periods = behavior.up.policies.iter().chain(&behavior.down.policies).map(|policy| policy.period);
-    let Some(longest) = periods.max() else { return Vec::new() };
-    let recent = changes.iter().filter(|change| now.duration_since(change.at.0) < longest);
-    recent.copied().chain(new).collect()
 }

@@ -279,7 +279,7 @@ impl Duel {
         let it = &mut self.instances[i];
         match it.call.take() {
             Some(Call::Answered { read: true, record, .. }) => it.elector.looked(now, record),
-            Some(Call::Answered { read: false, record, sent: _ }) => it.elector.wrote(now, record.unwrap()),
+            Some(Call::Answered { read: false, record, sent }) => it.elector.wrote(sent, record.unwrap()),
             Some(Call::Refused) => it.elector.failed(),
             asked => it.call = asked,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -132,9 +132,10 @@ fn row(endpoint: &str, series: Series) -> Result<Row, FetchError> {
         body: format!("a sample that can't be read (`{text}` at {seconds})"),
     };
     let value = text.parse().map_err(|_| unreadable())?;
-    let at =
-        jiff::SignedDuration::try_from_secs_f64(seconds).ok().and_then(|since| Timestamp::from_duration(since).ok());
-    Ok(Row { labels: series.metric, value, at: at.ok_or_else(unreadable)? })
+    // Milliseconds are all that Prometheus has; the rest is noise of the floating point.
+    let at = SignedDuration::try_from_secs_f64(seconds).and_then(Timestamp::from_duration);
+    let at = at.and_then(|at| at.round(Unit::Millisecond)).map_err(|_| unreadable())?;
+    Ok(Row { labels: series.metric, value, at })
 }
 
 /// The first sign that samples were left out.

@@ -42,14 +42,14 @@ fn row(labels: &[(&str, &str)], value: f64, at: &str) -> Row {
 #[tokio::test]
 async fn a_vector_arrives_with_its_labels_numbers_and_instant() {
     let body = r#"{"status":"success","data":{"resultType":"vector","result":[
-        {"metric":{"pod":"chat-0"},"value":[1764460800.25,"32"]},{"metric":{},"value":[1764460800,"1.5e3"]}]}}"#;
+        {"metric":{"pod":"chat-0"},"value":[1764460800.251,"32"]},{"metric":{},"value":[1764460800,"1.5e3"]}]}}"#;
 
     let answer = asked(200, body).await.unwrap();
 
     assert_eq!(answer.shape, Shape::Vector);
     assert_eq!(
         answer.rows,
-        [row(&[("pod", "chat-0")], 32.0, "2025-11-30T00:00:00.25Z"), row(&[], 1500.0, "2025-11-30T00:00:00Z")]
+        [row(&[("pod", "chat-0")], 32.0, "2025-11-30T00:00:00.251Z"), row(&[], 1500.0, "2025-11-30T00:00:00Z")]
     );
 }
 

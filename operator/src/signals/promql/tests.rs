@@ -231,6 +231,8 @@ fn vector() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Kills: a walk that skips an aggregation's parameter, a range selector or a subquery; a printer that loses a matcher.
     #[test]
     fn the_enforced_text_parses_again_and_no_selector_in_it_lacks_the_matcher(text in vector()) {

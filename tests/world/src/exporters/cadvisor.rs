@@ -69,7 +69,9 @@ pub fn page(pods: &[(&PodView, Ledger)]) -> String {
 fn network(text: &mut Text, pods: &[(&PodView, Ledger)], ids: &[(String, String)]) {
     type Value = fn(&Ledger) -> f64;
     let families: [(&str, &str, Value); 2] = [
-        ("container_network_receive_bytes_total", "Cumulative count of bytes received", |ledger| ledger.used.net_rx_bytes),
+        ("container_network_receive_bytes_total", "Cumulative count of bytes received", |ledger| {
+            ledger.used.net_rx_bytes
+        }),
         ("container_network_transmit_bytes_total", "Cumulative count of bytes transmitted", |ledger| {
             ledger.used.net_tx_bytes
         }),

@@ -17,19 +17,29 @@ const FIELDS: [Field; 14] = [
     Field("DCGM_FI_DEV_SM_CLOCK", Kind::Gauge, "SM clock frequency (in MHz).", |sample, _| sample.sm_clock),
     Field("DCGM_FI_DEV_GPU_TEMP", Kind::Gauge, "GPU temperature (in C).", |sample, _| sample.temperature.round()),
     Field("DCGM_FI_DEV_POWER_USAGE", Kind::Gauge, "Power draw (in W).", |sample, _| sample.power),
-    Field("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", Kind::Counter, "Total energy consumption since boot (in mJ).", |sample, _| {
-        sample.energy.round()
-    }),
+    Field(
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+        Kind::Counter,
+        "Total energy consumption since boot (in mJ).",
+        |sample, _| sample.energy.round(),
+    ),
     Field("DCGM_FI_DEV_GPU_UTIL", Kind::Gauge, "GPU utilization (in %).", |sample, _| (sample.busy * 100.0).round()),
     Field("DCGM_FI_DEV_XID_ERRORS", Kind::Gauge, "Value of the last XID error encountered.", |_, _| 0.0),
     Field("DCGM_FI_DEV_FB_FREE", Kind::Gauge, "Framebuffer memory free (in MiB).", |sample, memory| {
         (memory - sample.memory_used).round()
     }),
-    Field("DCGM_FI_DEV_FB_USED", Kind::Gauge, "Framebuffer memory used (in MiB).", |sample, _| sample.memory_used.round()),
-    Field("DCGM_FI_PROF_GR_ENGINE_ACTIVE", Kind::Gauge, "Ratio of time the graphics engine is active.", |sample, _| sample.busy),
-    Field("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", Kind::Gauge, "Ratio of cycles the tensor (HMMA) pipe is active.", |sample, _| {
-        sample.tensor
+    Field("DCGM_FI_DEV_FB_USED", Kind::Gauge, "Framebuffer memory used (in MiB).", |sample, _| {
+        sample.memory_used.round()
     }),
+    Field("DCGM_FI_PROF_GR_ENGINE_ACTIVE", Kind::Gauge, "Ratio of time the graphics engine is active.", |sample, _| {
+        sample.busy
+    }),
+    Field(
+        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+        Kind::Gauge,
+        "Ratio of cycles the tensor (HMMA) pipe is active.",
+        |sample, _| sample.tensor,
+    ),
     Field(
         "DCGM_FI_PROF_DRAM_ACTIVE",
         Kind::Gauge,

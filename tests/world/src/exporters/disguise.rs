@@ -18,10 +18,13 @@ pub fn disguise(body: String, state: Metrics, kept: Option<&Kept>) -> Option<Str
         (Metrics::Off, _) => None,
         (Metrics::NaN, _) => Some(rewrite(&body, |series, _| format!("{series} NaN"))),
         (Metrics::Frozen, kept) => kept.map(|kept| kept.body.clone()),
-        (Metrics::Old, kept) => {
-            kept.map(|kept| rewrite(&kept.body, |series, value| format!("{series} {value} {}", kept.at)))
-        }
+        (Metrics::Old, kept) => kept.map(|kept| dated(&kept.body, kept.at)),
     }
+}
+
+/// The page with the time `at`, ms since the epoch, on every sample.
+pub fn dated(body: &str, at: i64) -> String {
+    rewrite(body, |series, value| format!("{series} {value} {at}"))
 }
 
 fn rewrite(body: &str, line: impl Fn(&str, &str) -> String) -> String {

@@ -49,7 +49,11 @@ fn vllm(llm: &Llm, engine: &Engine) -> String {
     let histograms = [
         ("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", &engine.first_token),
         ("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", &engine.whole),
-        ("vllm:request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.", &engine.queue_time),
+        (
+            "vllm:request_queue_time_seconds",
+            "Histogram of time spent in WAITING phase for request.",
+            &engine.queue_time,
+        ),
     ];
     for (name, help, histogram) in histograms {
         text.histogram(name, help, &labels, histogram);
@@ -62,13 +66,24 @@ fn training(progress: &Progress, pace: &Pace) -> String {
     text.one("training_samples_total", Kind::Counter, "Samples trained on.", &[], progress.samples.floor())
         .one("training_steps_total", Kind::Counter, "Steps done.", &[], progress.steps.floor())
         .one("training_step_seconds", Kind::Gauge, "Length of the last step.", &[], pace.step)
-        .one("training_data_wait_seconds", Kind::Gauge, "Time of the last step spent waiting for data.", &[], pace.data_wait());
+        .one(
+            "training_data_wait_seconds",
+            Kind::Gauge,
+            "Time of the last step spent waiting for data.",
+            &[],
+            pace.data_wait(),
+        );
     text.finish()
 }
 
 fn service(finished: u64, inside: usize) -> String {
     let mut text = Text::default();
-    text.one("service_requests_total", Kind::Counter, "Requests answered.", &[], finished as f64)
-        .one("service_requests_in_flight", Kind::Gauge, "Requests inside this replica.", &[], inside as f64);
+    text.one("service_requests_total", Kind::Counter, "Requests answered.", &[], finished as f64).one(
+        "service_requests_in_flight",
+        Kind::Gauge,
+        "Requests inside this replica.",
+        &[],
+        inside as f64,
+    );
     text.finish()
 }

@@ -3,9 +3,6 @@
 use crate::sim::histogram::Histogram;
 use std::fmt::Write;
 
-/// Label names and values.
-pub type Labels<'a> = Vec<(&'static str, &'a str)>;
-
 /// What a family is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -63,7 +63,11 @@ pub struct Step {
 impl Rate {
     /// The rate in force `seconds` after the scenario began.
     pub fn at(&self, seconds: f64) -> f64 {
-        self.steps.iter().rev().find(|step| step.at.seconds() <= seconds).map_or(self.per_second, |step| step.per_second)
+        self.steps
+            .iter()
+            .rev()
+            .find(|step| step.at.seconds() <= seconds)
+            .map_or(self.per_second, |step| step.per_second)
     }
 }
 

@@ -50,7 +50,10 @@ impl Scenario {
 impl NodeGroup {
     fn check(&self) -> Result<(), Problem> {
         if self.gpus > 16 {
-            return Err(("gpus".into(), format!("{} GPUs do not fit a node; use at most 16 and more nodes", self.gpus)));
+            return Err((
+                "gpus".into(),
+                format!("{} GPUs do not fit a node; use at most 16 and more nodes", self.gpus),
+            ));
         }
         Ok(())
     }

@@ -15,7 +15,9 @@ pub enum ScenarioError {
         source: io::Error,
     },
     /// The text is no scenario.
-    #[error("{file}: {problem}\nFix the line named above; tests/world/scenarios/demo.yaml shows every part of a scenario")]
+    #[error(
+        "{file}: {problem}\nFix the line named above; tests/world/scenarios/demo.yaml shows every part of a scenario"
+    )]
     Syntax {
         /// The file.
         file: String,
@@ -33,7 +35,9 @@ pub enum ScenarioError {
         problem: String,
     },
     /// A trace cannot be used.
-    #[error("{file}: {problem}; a trace is a CSV file with the header arrival_s,prompt_tokens,output_tokens, sorted by time")]
+    #[error(
+        "{file}: {problem}; a trace is a CSV file with the header arrival_s,prompt_tokens,output_tokens, sorted by time"
+    )]
     Trace {
         /// The trace's file.
         file: String,

@@ -28,11 +28,9 @@ impl Span {
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        text.parse::<SignedDuration>()
-            .ok()
-            .and_then(|span| Duration::try_from(span).ok())
-            .map(Self)
-            .ok_or_else(|| D::Error::custom(format!("\"{text}\" is no length of time; write it like 90s, 1m30s or 250ms")))
+        text.parse::<SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok()).map(Self).ok_or_else(|| {
+            D::Error::custom(format!("\"{text}\" is no length of time; write it like 90s, 1m30s or 250ms"))
+        })
     }
 }
 

@@ -2,8 +2,8 @@
 
 /// Bounds of vLLM's time-to-first-token buckets, seconds (vllm/v1/metrics/loggers.py).
 pub const FIRST_TOKEN: &[f64] = &[
-    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0, 160.0,
-    640.0, 2560.0,
+    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
+    160.0, 640.0, 2560.0,
 ];
 
 /// Bounds of vLLM's request and queue time buckets, seconds (vllm/v1/metrics/loggers.py).
@@ -48,7 +48,9 @@ mod tests {
     #[test]
     fn buckets_are_cumulative() {
         let mut histogram = Histogram::new(&[1.0, 2.0]);
-        [0.5, 1.5, 9.0].into_iter().for_each(|value| histogram.observe(value));
+        for value in [0.5, 1.5, 9.0] {
+            histogram.observe(value);
+        }
 
         assert_eq!((histogram.counts, histogram.total), (vec![1, 2], 3));
     }

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::scenario::Llm;
 pub use engine::Engine;
-pub use tokens::Request;
 use std::collections::{BTreeMap, VecDeque};
+pub use tokens::Request;
 
 /// The router and the engines behind it.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl LlmPool {
         for replica in replicas {
             let Some(engine) = self.engines.get_mut(&replica.uid) else { continue };
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
-            ledger.used += engine.run(llm, replica.cpu_limit, tick.until);
+            ledger.used += engine.run(llm, replica.cpu_limit, tick);
             // vLLM takes a fixed share of the card at its start and keeps it, whatever the load.
             ledger.level.gpu_memory_mib = f64::INFINITY;
             ledger.level.memory_bytes = 9e9;
@@ -80,7 +80,9 @@ impl LlmPool {
             }
         });
         back.sort_by(|one, other| other.arrived.total_cmp(&one.arrived));
-        back.into_iter().for_each(|request| self.held.push_front(request.restarted()));
+        for request in back {
+            self.held.push_front(request.restarted());
+        }
         for replica in replicas.iter().filter(|replica| replica.stage == Stage::Ready) {
             self.engines.entry(replica.uid.clone()).or_insert_with(|| Engine::new(now));
         }
@@ -89,7 +91,8 @@ impl LlmPool {
     /// Each request goes to the Ready replica with the fewest.
     fn route(&mut self, now: f64) {
         while !self.held.is_empty() {
-            let emptiest = self.engines.values_mut().filter(|engine| engine.accepting).min_by_key(|engine| engine.load());
+            let emptiest =
+                self.engines.values_mut().filter(|engine| engine.accepting).min_by_key(|engine| engine.load());
             let Some(engine) = emptiest else { return };
             let Some(request) = self.held.pop_front() else { return };
             engine.take(Request { received: request.arrived.max(now), ..request });

@@ -39,8 +39,10 @@ impl Tick {
 #[derive(Debug)]
 pub struct Sim {
     scenario: Scenario,
-    now: f64,
-    begun: Option<f64>,
+    /// Ticks played: counted, since adding up their length would drift.
+    ticks: u64,
+    /// The tick at which the scenario began.
+    begun: Option<u64>,
     workloads: Vec<Running>,
     changes: Vec<Change>,
     ledgers: BTreeMap<String, Ledger>,
@@ -57,7 +59,7 @@ impl Sim {
                 .map(|(index, workload)| Running::new(workload, &scenario.folder, scenario.seed + index as u64))
                 .collect::<Result<_, _>>()?,
             scenario: scenario.clone(),
-            now: 0.0,
+            ticks: 0,
             begun: None,
             changes,
             ledgers: BTreeMap::new(),
@@ -66,16 +68,16 @@ impl Sim {
 
     /// Plays one tick. `pods` gives each workload, by name, its replicas.
     pub fn step(&mut self, pods: &BTreeMap<String, Vec<Replica>>) {
-        let tick = Tick { from: self.now, until: self.now + self.scenario.tick.seconds() };
+        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1) };
         self.begin(pods);
         self.change();
-        let begun = self.begun.map(|begun| tick.from - begun);
+        let begun = self.begun();
         for workload in &mut self.workloads {
             let replicas = pods.get(&workload.spec.name).map_or(&[][..], Vec::as_slice);
             workload.step(replicas, tick, begun, &mut self.ledgers);
         }
         self.ledgers.retain(|uid, _| pods.values().flatten().any(|replica| replica.uid == *uid));
-        self.now = tick.until;
+        self.ticks += 1;
     }
 
     fn begin(&mut self, pods: &BTreeMap<String, Vec<Replica>>) {
@@ -84,13 +86,13 @@ impl Sim {
         };
         let due = self.scenario.begin.when_ready.iter().all(|(name, least)| ready(name) >= *least as usize);
         if self.begun.is_none() && due {
-            self.begun = Some(self.now);
+            self.begun = Some(self.ticks);
         }
     }
 
     fn change(&mut self) {
-        let Some(begun) = self.begun else { return };
-        while let Some(change) = self.changes.pop_if(|change| change.at.seconds() <= self.now - begun) {
+        let Some(begun) = self.begun() else { return };
+        while let Some(change) = self.changes.pop_if(|change| change.at.seconds() <= begun) {
             for (path, value) in &change.set {
                 if let Err(error) = self.set(&change.workload, path, value) {
                     tracing::error!(workload = change.workload, %error, "a change of the scenario was left out");
@@ -141,11 +143,15 @@ impl Sim {
 
     /// Seconds since the first step.
     pub fn now(&self) -> f64 {
-        self.now
+        self.seconds(self.ticks)
     }
 
     /// Seconds since the scenario began; `None` before.
     pub fn begun(&self) -> Option<f64> {
-        self.begun.map(|begun| self.now - begun)
+        self.begun.map(|begun| self.seconds(self.ticks - begun))
+    }
+
+    fn seconds(&self, ticks: u64) -> f64 {
+        (ticks as f64 * self.scenario.tick.seconds() * 1e6).round() / 1e6
     }
 }

@@ -60,15 +60,8 @@ impl Source {
         let own = if let Arrivals::Rate(rate) = arrivals { rate.seed } else { 0 };
         let mut dice = StdRng::seed_from_u64(seed ^ own.rotate_left(32));
         let until_next = exponential(&mut dice);
-        let mut source = Self {
-            folder: folder.into(),
-            dice,
-            until_next,
-            rows: Arc::new([]),
-            loaded: None,
-            position: 0.0,
-            next: 0,
-        };
+        let mut source =
+            Self { folder: folder.into(), dice, until_next, rows: Arc::new([]), loaded: None, position: 0.0, next: 0 };
         source.follow(arrivals)?;
         Ok(source)
     }

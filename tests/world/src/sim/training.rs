@@ -69,7 +69,8 @@ impl Pace {
         let most = cfs::granted(wanted, deviation, limit.map(|limit| (limit - MAIN_CORES).max(0.01)));
 
         let load = samples * loader.cpu_seconds_per_sample / most.cores.max(1e-9);
-        let read = training.storage.bytes_per_second.map_or(0.0, |rate| count * samples * loader.bytes_per_sample / rate);
+        let read =
+            training.storage.bytes_per_second.map_or(0.0, |rate| count * samples * loader.bytes_per_sample / rate);
         let step = (compute + exchange).max(load).max(read);
 
         // A loader that is not what the step waits for rests when its queue is full, and needs its quota less often.

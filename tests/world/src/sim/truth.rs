@@ -42,11 +42,8 @@ impl Truth {
             return truth;
         }
         truth.throughput = ((last.done - first.done) / seconds).max(0.0);
-        let busy: Vec<f64> = last
-            .gpu_busy
-            .iter()
-            .filter_map(|(uid, busy)| Some((busy - first.gpu_busy.get(uid)?) / seconds))
-            .collect();
+        let busy: Vec<f64> =
+            last.gpu_busy.iter().filter_map(|(uid, busy)| Some((busy - first.gpu_busy.get(uid)?) / seconds)).collect();
         truth.gpu_activity = (busy.iter().sum::<f64>() / busy.len().max(1) as f64).min(1.0);
         truth
     }

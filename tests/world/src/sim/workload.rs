@@ -103,7 +103,7 @@ impl Running {
             why: error.to_string(),
         })?;
         self.spec = changed;
-        self.cause = format!("{path}: {value}");
+        self.cause = format!("{path}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         Ok(())
     }
 

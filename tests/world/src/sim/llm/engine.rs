@@ -1,10 +1,10 @@
 //! One LLM server: admission, iterations, KV cache, and what all that does to its GPU.
 
-use super::tokens::{Request, Tokenized, Tokenizing};
+use super::tokens::{Request, Tokenizing};
 use crate::{
     scenario::Llm,
     sim::{
-        cfs,
+        Tick, cfs,
         histogram::{FIRST_TOKEN, Histogram, REQUEST},
         usage::Usage,
     },
@@ -110,22 +110,24 @@ impl Engine {
         back
     }
 
-    /// Runs iterations until `until`; an iteration may end a little later, and the next call starts there.
-    pub fn run(&mut self, llm: &Llm, cpu_limit: Option<f64>, until: f64) -> Usage {
+    /// Runs iterations over `tick`; the last may end a little later, and the next call starts there.
+    pub fn run(&mut self, llm: &Llm, cpu_limit: Option<f64>, tick: Tick) -> Usage {
         self.kv_capacity = llm.kv_capacity_tokens;
-        let from = self.clock.min(until);
         let spare = cpu_limit.map(|limit| limit - ENGINE_CORES);
-        let tokenized = self.tokenizing.run(&llm.tokenizer, spare, from, until);
+        let tokenizers = self.tokenizing.run(&llm.tokenizer, spare, tick);
         let mut used = Usage::default();
-        while self.clock < until {
+        let mut idle = 0.0;
+        while self.clock < tick.until {
             self.collect();
             if self.running.is_empty() && self.waiting.is_empty() {
-                self.clock = self.tokenizing.next_done().map_or(until, |done| done.min(until));
+                let next = self.tokenizing.next_done().map_or(tick.until, |done| done.min(tick.until));
+                idle += next - self.clock;
+                self.clock = next;
                 continue;
             }
             self.iterate(llm, &mut used);
         }
-        charge_cpu(&mut used, tokenized, cpu_limit, until - from);
+        charge_cpu(&mut used, tokenizers + ENGINE_CORES * (1.0 - idle / tick.length()), cpu_limit, tick.length());
         used
     }
 
@@ -222,9 +224,7 @@ fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv
     };
 }
 
-fn charge_cpu(used: &mut Usage, tokenized: Tokenized, limit: Option<f64>, seconds: f64) {
-    let engine = ENGINE_CORES * (used.gpu_busy / seconds.max(f64::EPSILON)).min(1.0);
-    let wanted = engine + tokenized.wanted;
+fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
     let granted = cfs::granted(wanted, 0.05 * wanted, limit);
     used.cpu_seconds += granted.cores * seconds;
     if let Some(throttled) = granted.throttled {

@@ -1,6 +1,9 @@
 //! A request on its way through a server, and the CPU stage that turns its text into tokens.
 
-use crate::{scenario::Tokenizer, sim::source::Arrival};
+use crate::{
+    scenario::Tokenizer,
+    sim::{Tick, source::Arrival},
+};
 use std::collections::VecDeque;
 
 /// A request on its way through a server.
@@ -37,6 +40,7 @@ impl Request {
     }
 
     /// The same request, with all work on it lost.
+    #[must_use]
     pub fn restarted(self) -> Self {
         Self { scheduled: false, generated: 0, ..self }
     }
@@ -56,15 +60,6 @@ pub struct Tokenizing {
     free_at: Vec<f64>,
 }
 
-/// What the CPU stage did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tokenized {
-    /// CPU seconds that begun requests take.
-    pub cpu_seconds: f64,
-    /// Threads that wanted a core, on the average.
-    pub wanted: f64,
-}
-
 impl Tokenizing {
     /// Requests inside.
     pub fn len(&self) -> usize {
@@ -81,35 +76,31 @@ impl Tokenizing {
         self.queue.drain(..).chain(self.done.drain(..).map(|(_, request)| request)).collect()
     }
 
-    /// Starts every request that gets a thread before `until`; `spare` is what the CPU limit leaves, in cores.
-    pub fn run(&mut self, stage: &Tokenizer, spare: Option<f64>, from: f64, until: f64) -> Tokenized {
+    /// Starts every request that gets a thread within `tick`; `spare` is what the CPU limit leaves, in cores.
+    /// Returns how many threads wanted a core, on the average.
+    pub fn run(&mut self, stage: &Tokenizer, spare: Option<f64>, tick: Tick) -> f64 {
         let cores = spare.map_or(stage.cores, |spare| stage.cores.min(spare.max(0.05)));
         let threads = stage.cores.ceil().max(1.0);
         let seconds = stage.ms_per_request / 1000.0;
         let took = seconds * (threads / cores).max(1.0);
-        self.free_at.resize(threads as usize, from);
-        let mut did = Tokenized::default();
+        self.free_at.resize(threads as usize, tick.from);
+        let mut begun = 0.0;
         let waiting = self.len() as f64;
         while let Some(request) = self.queue.front() {
             let Some(thread) = self.free_at.iter_mut().min_by(|one, other| one.total_cmp(other)) else { break };
             let start = thread.max(request.received);
-            if start >= until {
+            if start >= tick.until {
                 break;
             }
             *thread = start + took;
-            did.cpu_seconds += seconds;
+            begun += seconds;
             let end = *thread;
             if let Some(request) = self.queue.pop_front() {
                 let place = self.done.partition_point(|(other, _)| *other <= end);
                 self.done.insert(place, (end, request));
             }
         }
-        did.wanted = if took > until - from || !self.queue.is_empty() {
-            waiting.min(threads)
-        } else {
-            did.cpu_seconds / (until - from).max(f64::EPSILON)
-        };
-        did
+        if took > tick.length() || !self.queue.is_empty() { waiting.min(threads) } else { begun / tick.length() }
     }
 
     /// When the next request is done.

@@ -1,0 +1,194 @@
+//! The stores of one instant, arranged so that a workload finds its targets, pods and pools without a walk.
+
+use crate::slim::{GPU, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
+use crate::watch::Stores;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::{Selector, SelectorExt};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use wellfed_crds::{GpuPoolSpec, ScaleTargetRef};
+use wellfed_engine::units::{Gpus, NodeName, PoolName};
+use wellfed_engine::world::{Node, Pool};
+
+/// Which object: namespace, kind and name.
+pub type TargetKey = (String, String, String);
+
+/// One instant of the cluster.
+#[derive(Default)]
+pub struct Catalog {
+    /// Everything that can be scaled.
+    pub targets: HashMap<TargetKey, Target>,
+    /// The pods of each target.
+    pub pods: HashMap<TargetKey, Vec<Arc<SlimPod>>>,
+    /// The HPA of each target that has one.
+    pub hpas: HashMap<TargetKey, Hpa>,
+    /// Every pool's spec.
+    pub pools: BTreeMap<String, GpuPoolSpec>,
+    /// Every namespace's labels.
+    pub namespaces: HashMap<String, BTreeMap<String, String>>,
+    /// Every GPU node that takes pods.
+    pub nodes: BTreeMap<NodeName, Node>,
+    /// Every pool's nodes and limit.
+    pub capacity: BTreeMap<PoolName, Pool>,
+}
+
+/// One object that can be scaled.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// `spec.replicas`; unset means one.
+    pub replicas: u32,
+    /// The version of the object that this was read from.
+    pub resource_version: String,
+    /// GPUs that one pod asks for.
+    pub gpus: u32,
+    /// Cores that the GPU container may use.
+    pub cpu_limit: Option<f64>,
+    /// The GPU container.
+    pub container: String,
+    /// Who drives it: kind and name of its controller.
+    pub owner: Option<(String, String)>,
+    /// Why pods can't be made, if they can't.
+    pub failure: Option<String>,
+    /// Its pods' selector, as text.
+    pub selector: Option<String>,
+}
+
+/// Another autoscaler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hpa {
+    /// Its name.
+    pub name: String,
+    /// Its wish.
+    pub desired: Option<i32>,
+}
+
+/// The key of what `target` names in `namespace`.
+pub fn key(namespace: &str, target: &ScaleTargetRef) -> TargetKey {
+    (namespace.to_owned(), target.kind.clone(), target.name.clone())
+}
+
+impl Catalog {
+    /// From the stores.
+    pub fn of(stores: &Stores) -> Self {
+        let mut catalog = Self::default();
+        for one in stores.deployments.all() {
+            catalog.target("Deployment", &one.metadata, &one.spec, &one.status);
+        }
+        for one in stores.stateful_sets.all() {
+            catalog.target("StatefulSet", &one.metadata, &one.spec, &one.status);
+        }
+        for hpa in stores.hpas.all() {
+            let target = &hpa.spec.scale_target_ref;
+            let name = |of: &Option<String>| of.clone().unwrap_or_default();
+            let key = (name(&hpa.metadata.namespace), target.kind.clone(), target.name.clone());
+            catalog.hpas.insert(key, Hpa { name: name(&hpa.metadata.name), desired: hpa.status.desired_replicas });
+        }
+        for namespace in stores.namespaces.all() {
+            let labels = namespace.metadata.labels.clone().unwrap_or_default();
+            catalog.namespaces.insert(namespace.metadata.name.clone().unwrap_or_default(), labels);
+        }
+        for pool in stores.pools.all().iter().filter_map(|pool| pool.0.as_ref().ok()) {
+            catalog.pools.insert(pool.metadata.name.clone().unwrap_or_default(), pool.spec.clone());
+        }
+        let pods = stores.pods.all();
+        catalog.nodes(&stores.nodes.all(), &pods);
+        catalog.pods(pods);
+        catalog
+    }
+
+    fn target(&mut self, kind: &str, meta: &ObjectMeta, spec: &TargetSpec, status: &TargetStatus) {
+        let container = spec.template.spec.gpu_container();
+        let owner = meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
+        let failure = StatusCondition::holds(&status.conditions, "ReplicaFailure").map(|failure| failure.message.clone());
+        let target = Target {
+            replicas: u32::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0),
+            resource_version: meta.resource_version.clone().unwrap_or_default(),
+            gpus: spec.template.spec.gpus(),
+            cpu_limit: container.and_then(crate::slim::Container::cpu_limit),
+            container: container.map(|container| container.name.clone()).unwrap_or_default(),
+            owner: owner.map(|owner| (owner.kind.clone(), owner.name.clone())),
+            failure,
+            selector: Selector::try_from(spec.selector.clone()).ok().map(|selector| selector.to_string()),
+        };
+        let name = meta.name.clone().unwrap_or_default();
+        self.targets.insert((meta.namespace.clone().unwrap_or_default(), kind.to_owned(), name), target);
+    }
+
+    fn pods(&mut self, pods: Vec<Arc<SlimPod>>) {
+        for pod in pods {
+            if let Some(key) = owner_of(&pod) {
+                self.pods.entry(key).or_default().push(pod);
+            }
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[Arc<SlimNode>], pods: &[Arc<SlimPod>]) {
+        let mut used: HashMap<&str, u32> = HashMap::new();
+        for pod in pods.iter().filter(|pod| !is_over(pod)) {
+            if let Some(node) = &pod.spec.node_name {
+                *used.entry(node).or_default() += pod.spec.gpus();
+            }
+        }
+        let suitable: Vec<_> = nodes.iter().filter(|node| takes_pods(node)).collect();
+        for node in &suitable {
+            let name = node.metadata.name.clone().unwrap_or_default();
+            let free = allocatable(node).saturating_sub(used.get(name.as_str()).copied().unwrap_or(0));
+            self.nodes.insert(NodeName(name), Node { free: Gpus(free) });
+        }
+        for (name, pool) in &self.pools {
+            let members = suitable.iter().filter(|node| belongs(node, pool));
+            let nodes = members.map(|node| NodeName(node.metadata.name.clone().unwrap_or_default())).collect();
+            let limit = pool.limits.as_ref().map(|limits| Gpus(u32::try_from(limits.gpus).unwrap_or(0)));
+            self.capacity.insert(PoolName(name.clone()), Pool { nodes, limit });
+        }
+    }
+
+    /// Whether workloads of `namespace` may name `pool`.
+    pub fn allows(&self, pool: &GpuPoolSpec, namespace: &str) -> bool {
+        let Some(selector) = pool.namespace_selector.clone() else { return true };
+        let labels = self.namespaces.get(namespace);
+        Selector::try_from(selector).is_ok_and(|selector| labels.is_some_and(|labels| selector.matches(labels)))
+    }
+}
+
+/// The target that a pod belongs to: its `StatefulSet`, or the Deployment of its `ReplicaSet`, whose name ends with the hash
+/// that the pod carries too.
+fn owner_of(pod: &SlimPod) -> Option<TargetKey> {
+    let owner = pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
+    let namespace = pod.metadata.namespace.clone()?;
+    match owner.kind.as_str() {
+        "StatefulSet" => Some((namespace, owner.kind.clone(), owner.name.clone())),
+        "ReplicaSet" => {
+            let hash = pod.metadata.labels.as_ref()?.get("pod-template-hash")?;
+            let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
+            Some((namespace, "Deployment".to_owned(), name.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// Succeeded or failed: holds no GPU any more. A pod that is being deleted still holds its GPUs.
+fn is_over(pod: &SlimPod) -> bool {
+    matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
+}
+
+fn takes_pods(node: &SlimNode) -> bool {
+    let ready = StatusCondition::holds(&node.status.conditions, "Ready").is_some();
+    ready && !node.spec.unschedulable && allocatable(node) > 0
+}
+
+fn allocatable(node: &SlimNode) -> u32 {
+    node.status.allocatable.get(GPU).and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+fn belongs(node: &SlimNode, pool: &GpuPoolSpec) -> bool {
+    let label = |name: &str| node.metadata.labels.as_ref().and_then(|labels| labels.get(name));
+    let selected = pool.node_selector.iter().all(|(name, value)| label(name) == Some(value));
+    let Some(shape) = &pool.gpus else { return selected };
+    let product = shape.product.as_ref().is_none_or(|product| label("nvidia.com/gpu.product") == Some(product));
+    let memory = shape.memory.is_none_or(|least| {
+        label("nvidia.com/gpu.memory").and_then(|memory| memory.parse::<i64>().ok()).is_some_and(|memory| memory >= least)
+    });
+    let enough = shape.per_node.is_none_or(|least| i64::from(allocatable(node)) >= i64::from(least));
+    selected && product && memory && enough
+}

@@ -1,0 +1,224 @@
+//! How each aspect of a workload stands, from what was observed and decided.
+
+use crate::observe::{Ready, Stuck};
+use crate::resolve::Unresolved;
+use wellfed_crds::ConditionStatus::{self, False, True, Unknown};
+use wellfed_engine::decision::{Decision, Reason, Step};
+use wellfed_engine::explain;
+use wellfed_engine::gate::Verdict;
+use wellfed_engine::policy::Mode;
+
+/// A condition before it has a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aspect {
+    /// Which.
+    pub kind: &'static str,
+    /// How it stands.
+    pub status: ConditionStatus,
+    /// Why, in one word.
+    pub reason: String,
+    /// Why, in words.
+    pub message: String,
+}
+
+fn aspect(kind: &'static str, status: ConditionStatus, reason: &str, message: impl Into<String>) -> Aspect {
+    Aspect { kind, status, reason: reason.to_owned(), message: message.into() }
+}
+
+/// Of a workload that can't be decided.
+pub fn unresolved(why: &Unresolved) -> Vec<Aspect> {
+    match why {
+        Unresolved::Refused(refusals) => {
+            let reason = refusals.first().map_or_else(String::new, |refusal| refusal.reason.to_string());
+            let message: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+            let message = message.join("; ");
+            vec![
+                aspect("Accepted", False, &reason, message.clone()),
+                aspect("ScalingActive", False, "NotAccepted", "nothing is decided until it is accepted"),
+                aspect("Ready", False, &reason, message),
+            ]
+        }
+        Unresolved::NoTarget(refusal) => vec![
+            aspect("Accepted", True, "Accepted", "the object is well formed"),
+            aspect("AbleToScale", False, "TargetNotFound", refusal.to_string()),
+            aspect("ScalingActive", False, "TargetNotFound", "there is nothing to scale"),
+            aspect("Ready", False, "TargetNotFound", refusal.to_string()),
+        ],
+    }
+}
+
+/// Of a workload whose decision panicked.
+pub fn panicked(message: &str) -> Vec<Aspect> {
+    let message = format!("deciding it failed: {message}. The workload keeps its replicas; please report this.");
+    vec![
+        aspect("ScalingActive", False, "DecisionFailed", message.clone()),
+        aspect("Ready", False, "DecisionFailed", message),
+    ]
+}
+
+/// What stands in the way of writing.
+pub struct Obstacles<'a> {
+    /// The kill switch, with its reason.
+    pub stopped: Option<&'a str>,
+    /// The last write's failure: one word, and words.
+    pub failed: Option<(&'a str, &'a str)>,
+}
+
+/// Of a decided workload.
+pub fn decided(ready: &Ready, decision: &Decision, obstacles: &Obstacles<'_>) -> Vec<Aspect> {
+    let mut all = vec![
+        aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
+        able(ready, obstacles),
+        active(ready, decision),
+        limited(decision),
+        healthy(decision),
+        starved(decision),
+        contested(ready),
+    ];
+    all.push(summary(&all, ready, decision));
+    all
+}
+
+fn able(ready: &Ready, obstacles: &Obstacles<'_>) -> Aspect {
+    let mode = ready.resolved.policy.mode;
+    if let Some(driven) = &ready.resolved.driven {
+        let reason = match driven {
+            crate::resolve::Driven::ByHpa { .. } => "DrivenByHpa",
+            crate::resolve::Driven::ByOwner { .. } => "DrivenByOwner",
+        };
+        return aspect("AbleToScale", False, reason, driven.message(mode));
+    }
+    if let Some(reason) = obstacles.stopped {
+        let message = format!("the kill switch is on ({reason}): nothing is written to any workload");
+        return aspect("AbleToScale", False, "KillSwitch", message);
+    }
+    if ready.contested {
+        let message = "somebody else keeps changing the replicas: nothing is written until ten quiet minutes have passed";
+        return aspect("AbleToScale", False, "Contested", message);
+    }
+    if let Some((reason, message)) = obstacles.failed {
+        return aspect("AbleToScale", False, reason, message);
+    }
+    match mode {
+        Mode::Auto => aspect("AbleToScale", True, "ReadyForNewScale", "decisions are written"),
+        Mode::Recommend => aspect("AbleToScale", True, "Recommend", "mode Recommend: decisions are shown, not written"),
+        Mode::Paused => aspect("AbleToScale", True, "Paused", "mode Paused: nothing is decided"),
+    }
+}
+
+fn active(ready: &Ready, decision: &Decision) -> Aspect {
+    if ready.resolved.policy.mode == Mode::Paused {
+        return aspect("ScalingActive", False, "Paused", "mode Paused: nothing is decided");
+    }
+    if decision.troubles.len() >= ready.resolved.policy.signals.len() {
+        return aspect("ScalingActive", False, "NoSignal", format!("no signal can be used: {}", troubles(decision)));
+    }
+    aspect("ScalingActive", True, "ValidSignal", "at least one signal can be used")
+}
+
+fn limited(decision: &Decision) -> Aspect {
+    match decision.binding_record() {
+        Some(record) if record.step != Step::Demand && record.before != record.after => {
+            let message = format!("{}: {}", explain::step(record.step), explain::reason(&record.reason));
+            aspect("ScalingLimited", True, why(record.step, &record.reason), message)
+        }
+        _ => aspect("ScalingLimited", False, "DesiredWithinRange", "the number is what the signals ask for"),
+    }
+}
+
+fn healthy(decision: &Decision) -> Aspect {
+    if let Some(Reason::SamplesMissing { signal, missing, of }) = missing_samples(decision) {
+        let message = format!("signal {signal} has no believable sample for {missing} of {of} Ready replicas");
+        return aspect("SignalsHealthy", False, "SamplesMissing", message);
+    }
+    match decision.troubles.first() {
+        None => aspect("SignalsHealthy", True, "AllKnown", "every signal is read, recent and plausible"),
+        Some((_, trouble)) => {
+            let reason = match trouble {
+                wellfed_engine::reading::Trouble::Stale { .. } => "SignalStale",
+                wellfed_engine::reading::Trouble::Missing => "SignalEmpty",
+                wellfed_engine::reading::Trouble::Failed(_) => "SignalFailed",
+                wellfed_engine::reading::Trouble::Implausible(_) => "SignalImplausible",
+            };
+            let message = format!("{}. Nothing shrinks until that ends.", troubles(decision));
+            aspect("SignalsHealthy", False, reason, message)
+        }
+    }
+}
+
+fn missing_samples(decision: &Decision) -> Option<&Reason> {
+    let demand = decision.steps.iter().find(|record| record.step == Step::Demand)?;
+    matches!(demand.reason, Reason::SamplesMissing { .. }).then_some(&demand.reason)
+}
+
+fn troubles(decision: &Decision) -> String {
+    let all: Vec<_> = decision.troubles.iter().map(|(signal, trouble)| format!("signal {signal}: {trouble}")).collect();
+    all.join("; ")
+}
+
+fn starved(decision: &Decision) -> Aspect {
+    match decision.verdict {
+        Verdict::Refuse { rule, .. } => {
+            let message = format!("{}; more GPUs would not help, see status.findings", explain::cause(rule));
+            aspect("Starved", True, &rule.to_string(), message)
+        }
+        Verdict::Allow { .. } => aspect("Starved", False, "GpusFed", "nothing keeps the GPUs from their work"),
+        Verdict::Unknown(gap) => aspect("Starved", Unknown, "NoVerdict", explain::gap(gap)),
+    }
+}
+
+fn contested(ready: &Ready) -> Aspect {
+    if ready.contested {
+        let message = "three changes by others in ten minutes; `kubectl get deployment -o yaml --show-managed-fields` names them";
+        return aspect("Contested", True, "ForeignChanges", message);
+    }
+    aspect("Contested", False, "OneWriter", "nobody else keeps changing the replicas")
+}
+
+/// The first thing that a person should know.
+fn summary(all: &[Aspect], ready: &Ready, decision: &Decision) -> Aspect {
+    let wrong = |kind: &str| all.iter().find(|one| one.kind == kind && one.status == False);
+    if let Some(one) = ["AbleToScale", "ScalingActive", "SignalsHealthy"].iter().find_map(|kind| wrong(kind)) {
+        return aspect("Ready", False, &one.reason, one.message.clone());
+    }
+    match &ready.stuck {
+        Some(Stuck::NotCreated(message)) => {
+            aspect("Ready", False, "ReplicasNotCreated", format!("pods can't be made: {message}"))
+        }
+        Some(Stuck::Unschedulable { pods, message }) => {
+            aspect("Ready", False, "ReplicasUnschedulable", format!("{pods} pods find no node: {message}"))
+        }
+        None => aspect("Ready", True, "Decided", format!("{} decides", explain::step(decision.binding()))),
+    }
+}
+
+/// A step's reason in one word, as columns show it.
+#[allow(clippy::match_same_arms)] // one line a reason
+pub const fn why(step: Step, reason: &Reason) -> &'static str {
+    match reason {
+        Reason::GateRefused { .. } => "GateRefused",
+        Reason::GateUnknown { .. } => "GateUnknown",
+        Reason::SamplesMissing { .. } => "SamplesMissing",
+        Reason::SignalsUnavailable { .. } => "SignalsUnavailable",
+        Reason::Fallback { .. } => "Fallback",
+        Reason::ReplicasNotStarting { .. } => "ReplicasNotStarting",
+        Reason::Window { .. } => "StabilizationWindow",
+        Reason::RateLimited { .. } => "RateLimited",
+        Reason::DirectionDisabled { .. } => "DirectionDisabled",
+        Reason::Adopting { .. } => "Adopting",
+        Reason::RaisedToMin => "TooFewReplicas",
+        Reason::LoweredToMax => "TooManyReplicas",
+        Reason::NoCapacity { .. } => "NoCapacity",
+        Reason::Spilled { .. } => "Spilled",
+        Reason::WithinTolerance { .. } => "WithinTolerance",
+        Reason::Signal { .. } => "Signal",
+        _ => match step {
+            Step::Demand => "Demand",
+            Step::Stabilise => "Stabilise",
+            Step::Bounds => "Bounds",
+            Step::Gate => "Gate",
+            Step::Capacity => "Capacity",
+            Step::Split => "Split",
+        },
+    }
+}

@@ -1,0 +1,147 @@
+//! The administrator's file: which Prometheus servers there are, and how far a tenant's query may see.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Config {
+    /// Prometheus servers by name.
+    #[serde(default)]
+    pub prometheus: Vec<PrometheusConfig>,
+    /// Where the gate reads its evidence.
+    #[serde(default)]
+    pub evidence: EvidenceConfig,
+}
+
+/// One Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PrometheusConfig {
+    /// The name that a workload gives.
+    pub name: String,
+    /// Its address.
+    pub url: String,
+    /// Matchers that every query gets, for example `cluster: a`.
+    #[serde(default)]
+    pub extra_matchers: BTreeMap<String, String>,
+    /// Whether a tenant's query may see other namespaces.
+    #[serde(default)]
+    pub allow_cluster_queries: bool,
+    /// The label that holds a series' namespace.
+    #[serde(default = "namespace")]
+    pub namespace_label: String,
+}
+
+fn namespace() -> String {
+    "namespace".to_owned()
+}
+
+/// Where the gate reads its evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EvidenceConfig {
+    /// The name of a Prometheus.
+    pub endpoint: String,
+}
+
+impl Default for EvidenceConfig {
+    fn default() -> Self {
+        Self { endpoint: "default".to_owned() }
+    }
+}
+
+/// Why the file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It can't be read.
+    #[error("the configuration file {path} can't be read: {source}")]
+    Unreadable {
+        /// Where it should be.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It has another form.
+    #[error("the configuration file {path} is not as it should be: {reason}")]
+    Malformed {
+        /// Where it is.
+        path: String,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// Two servers of one name.
+    #[error("the configuration file {path} names prometheus {name:?} twice: give each its own name")]
+    Twice {
+        /// Where it is.
+        path: String,
+        /// The name.
+        name: String,
+    },
+    /// The evidence is to be read from a server that is not listed.
+    #[error("the configuration file {path} has evidence.endpoint {name:?}, which prometheus does not list")]
+    NoEvidence {
+        /// Where it is.
+        path: String,
+        /// The name.
+        name: String,
+    },
+}
+
+impl Config {
+    /// Reads and checks the file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: shown.clone(), source })?;
+        Self::parse(&text, shown)
+    }
+
+    fn parse(text: &str, path: String) -> Result<Self, ConfigError> {
+        let config: Self = serde_saphyr::from_str(text)
+            .map_err(|error| ConfigError::Malformed { path: path.clone(), reason: error.to_string() })?;
+        for (position, one) in config.prometheus.iter().enumerate() {
+            if config.prometheus[..position].iter().any(|other| other.name == one.name) {
+                return Err(ConfigError::Twice { path, name: one.name.clone() });
+            }
+        }
+        let evidence = &config.evidence.endpoint;
+        if !config.prometheus.is_empty() && config.named(evidence).is_none() {
+            return Err(ConfigError::NoEvidence { path, name: evidence.clone() });
+        }
+        Ok(config)
+    }
+
+    /// The Prometheus of that name.
+    pub fn named(&self, name: &str) -> Option<&PrometheusConfig> {
+        self.prometheus.iter().find(|one| one.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, "config.yaml".into()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_server_needs_a_name_and_an_address() {
+        let config = parse("prometheus: [{name: default, url: 'http://p:9090'}]").unwrap();
+
+        assert_eq!(config.named("default").unwrap().namespace_label, "namespace");
+        assert!(!config.named("default").unwrap().allow_cluster_queries);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |text| parse(text).unwrap_err();
+
+        assert!(message("prometheus: [{name: a, uri: 'http://p'}]").contains("uri"));
+        assert!(message("prometheus: [{name: a, url: x}, {name: a, url: y}]").contains("\"a\" twice"));
+        assert!(message("prometheus: [{name: a, url: x}]").contains("evidence.endpoint \"default\""));
+    }
+}

@@ -1,0 +1,319 @@
+//! One cycle, for the whole cluster: look, decide, write what differs, remember, tell.
+
+use crate::apply::{Job, Outcome, apply};
+use crate::catalog::Catalog;
+use crate::evidence::{Verdicts, Watched, WatchedPod};
+use crate::health::Probes;
+use crate::intent::Settings;
+use crate::lease::LeaseView;
+use crate::metrics::{Metrics, Numbers};
+use crate::observe::{Lookout, Observed, Ready, Subject, SubjectState, observe};
+use crate::recall::Recall;
+use crate::report::{Reporter, Told};
+use crate::signals::{Asks, Board};
+use crate::watch::Stores;
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use wellfed_engine::decide::Decided;
+use wellfed_engine::decision::Decision;
+use wellfed_engine::gate::Verdict;
+use wellfed_engine::policy::{GateMode, Mode};
+use wellfed_engine::world::{SignalValue, World};
+use wellfed_engine::{decide, plan, remember};
+
+/// Everything that a cycle works with.
+pub struct Cycle {
+    /// The API server.
+    pub client: Client,
+    /// What is watched.
+    pub stores: Stores,
+    /// The answers about signals.
+    pub board: Board,
+    /// The opinions of the gate's lane.
+    pub verdicts: Verdicts,
+    /// Whether we lead.
+    pub lease: LeaseView,
+    /// Who we are.
+    pub identity: String,
+    /// The operator's settings.
+    pub settings: Settings,
+    /// A sample older than this is stale.
+    pub stale_after: SignedDuration,
+    /// For `/metrics`.
+    pub metrics: Arc<Metrics>,
+    /// For the probes.
+    pub probes: Arc<Probes>,
+    /// What the collector should ask.
+    pub asks: watch::Sender<Arc<Asks>>,
+    /// What the gate's lane should judge.
+    pub watched: watch::Sender<Arc<Vec<Watched>>>,
+    /// Carried over.
+    pub recall: Recall,
+    /// What was told last.
+    pub told: Told,
+    /// The term of the Lease that this belongs to.
+    pub term: u64,
+}
+
+/// When cycles are due: every interval, and early, at most once a second, when something that matters changed.
+pub struct Due {
+    /// The interval.
+    pub interval: Duration,
+    /// Told when something that matters changes.
+    pub early: Arc<Notify>,
+}
+
+/// Two early cycles are at least this far apart.
+const BREATH: Duration = Duration::from_secs(1);
+
+impl Due {
+    /// Waits for the next cycle; false when it is time to stop.
+    async fn next(&self, stop: &CancellationToken) -> bool {
+        let early = async {
+            tokio::time::sleep(BREATH).await;
+            self.early.notified().await;
+        };
+        tokio::select! {
+            () = stop.cancelled() => false,
+            () = tokio::time::sleep(self.interval) => true,
+            () = early => true,
+        }
+    }
+}
+
+/// Runs cycles until `stop`. Nothing before `apply` waits for the network.
+pub async fn run(mut cycle: Cycle, due: Due, stop: CancellationToken) {
+    while due.next(&stop).await {
+        cycle.probes.cycle_turned();
+        if cycle.may_decide() {
+            let started = Instant::now();
+            cycle.turn(Timestamp::now()).await;
+            cycle.metrics.cycled(started.elapsed().as_secs_f64(), seconds(Timestamp::now()));
+        }
+    }
+}
+
+impl Cycle {
+    /// Only with every store synced and the Lease held; a new term begins with what the objects say.
+    fn may_decide(&mut self) -> bool {
+        let synced = self.stores.synced();
+        for (name, synced) in synced {
+            self.probes.store_synced(name, synced);
+        }
+        let holding = self.lease.holding();
+        if holding.answered.is_some_and(|at| at.elapsed() < Duration::from_secs(30)) {
+            self.probes.api_answered();
+        }
+        let leads = self.lease.may_write();
+        self.metrics.lease(leads);
+        if holding.term != self.term {
+            self.term = holding.term;
+            self.recall.another_term();
+            self.told.another_term();
+        }
+        leads && synced.iter().all(|(_, synced)| *synced)
+    }
+
+    async fn turn(&mut self, now: Timestamp) {
+        // Memory keeps milliseconds, so that it is the same after a restart.
+        let now = Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
+        let seen = self.observe(now);
+        let decided = decided(&seen.world);
+        let stopped = self.stores.stopped();
+        let jobs = self.jobs(&seen, &decided, stopped.as_deref());
+        for job in &jobs {
+            tracing::debug!(namespace = job.namespace, name = job.name, "writes");
+        }
+        let ahead: Vec<_> = jobs.iter().map(|job| (job.uid(), job.memory.clone())).collect();
+        let outcomes = apply(jobs, &self.client, &self.lease).await;
+        for (uid, memory) in ahead {
+            self.told.memory_written(&uid, &memory, now);
+        }
+        let decided = self.absorb(&seen.world, decided, &outcomes);
+        self.publish(&seen, &decided);
+        let reporter = Reporter {
+            client: &self.client,
+            lease: &self.lease,
+            identity: &self.identity,
+            stopped: stopped.as_deref(),
+            now,
+        };
+        reporter.report(&seen.subjects, &decided, &outcomes, &mut self.told).await;
+    }
+
+    fn observe(&mut self, now: Timestamp) -> Observed {
+        let catalog = Catalog::of(&self.stores);
+        let answers = self.board.snapshot();
+        let opinions = self.verdicts.snapshot();
+        let look = Lookout {
+            workloads: self.stores.workloads.all(),
+            catalog: &catalog,
+            answers: &answers,
+            opinions: &opinions,
+            settings: &self.settings,
+            stale_after: self.stale_after,
+            now,
+        };
+        let seen = observe(look, &mut self.recall);
+        self.asks.send_if_modified(|asks| {
+            let new = **asks != seen.asks;
+            if new {
+                *asks = Arc::new(seen.asks.clone());
+            }
+            new
+        });
+        seen
+    }
+
+    /// What to write: only where nobody else writes, and no write of ours is still on its way.
+    fn jobs(&self, seen: &Observed, decided: &[Decided], stopped: Option<&str>) -> Vec<Job> {
+        if stopped.is_some() {
+            return Vec::new();
+        }
+        let ready: HashMap<&str, &Ready> = seen.subjects.iter().filter_map(by_uid).collect();
+        let decisions = decided.iter().filter_map(|decided| decided.as_ref().ok());
+        decisions.filter_map(|decision| job(decision, ready.get(decision.id.uid.as_str())?, seen.world.now)).collect()
+    }
+
+    /// Keeps what the next cycle needs, and puts the memories to be stored into the decisions.
+    fn absorb(&mut self, world: &World, decided: Vec<Decided>, outcomes: &[Outcome]) -> Vec<Decided> {
+        for outcome in outcomes {
+            match &outcome.result {
+                Ok((version, at)) => {
+                    self.metrics.wrote("written");
+                    self.recall.wrote(outcome.target.clone(), outcome.action.to.0, version.clone(), *at);
+                    if let Some(contest) = self.recall.contests.get_mut(&outcome.action.id.uid) {
+                        contest.wrote(&outcome.target.2, outcome.action.to.0);
+                    }
+                }
+                Err(error) => self.metrics.wrote(error.reason()),
+            }
+        }
+        let written = |uid: &str| outcomes.iter().any(|one| one.action.id.uid == uid && one.result.is_ok());
+        decided
+            .into_iter()
+            .map(|decided| {
+                let decision = decided?;
+                let workload = world.workloads.iter().find(|workload| workload.id == decision.id);
+                let Some(workload) = workload else { return Ok(decision) };
+                let behavior = &workload.policy.behavior;
+                let memory = remember(&decision, written(&decision.id.uid), behavior, world.now);
+                self.recall.remember(&decision.id.uid, memory.clone());
+                Ok(Decision { memory, ..decision })
+            })
+            .collect()
+    }
+
+    /// Tells the gate's lane whom to judge, and the metrics what is.
+    fn publish(&self, seen: &Observed, decided: &[Decided]) {
+        let decisions: HashMap<&str, &Decision> =
+            decided.iter().filter_map(|one| one.as_ref().ok()).map(|one| (one.id.uid.as_str(), one)).collect();
+        let watched = seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready));
+        self.watched.send_replace(Arc::new(watched.collect()));
+        let now = seen.world.now;
+        for workload in &seen.world.workloads {
+            let Some(decision) = decisions.get(workload.id.uid.as_str()) else { continue };
+            self.metrics.workload(&workload.id, &numbers(decision));
+            for (policy, signal) in workload.policy.signals.iter().zip(&workload.signals) {
+                if let Some(at) = oldest(&signal.value) {
+                    self.metrics.signal(&workload.id, &policy.name.0, now.duration_since(at).as_secs_f64());
+                }
+            }
+        }
+        self.metrics.keep_only(&seen.subjects.iter().map(|subject| &subject.id).collect::<Vec<_>>());
+    }
+}
+
+impl Job {
+    fn uid(&self) -> String {
+        self.actions.first().map(|(action, _)| action.id.uid.clone()).unwrap_or_default()
+    }
+}
+
+fn decided(world: &World) -> Vec<Decided> {
+    let paused: HashMap<_, _> =
+        world.workloads.iter().filter(|workload| workload.policy.mode == Mode::Paused).map(|one| (&one.id, one)).collect();
+    let keep = |decided: Decided| match decided {
+        Ok(decision) => Ok(paused.get(&decision.id).map_or(decision, |workload| Decision::unchanged(workload))),
+        Err(panicked) => Err(panicked),
+    };
+    decide(world).into_iter().map(keep).collect()
+}
+
+fn by_uid(subject: &Subject) -> Option<(&str, &Ready)> {
+    match &subject.state {
+        SubjectState::Resolved(ready) => Some((&subject.id.uid, ready)),
+        SubjectState::Unresolved(_) => None,
+    }
+}
+
+fn job(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Job> {
+    if ready.settling || ready.contested || ready.resolved.driven.is_some() {
+        return None;
+    }
+    let policy = &ready.resolved.policy;
+    let targets: HashMap<_, _> =
+        policy.pools.iter().zip(&ready.resolved.targets).map(|(pool, (key, _))| (pool.name(), key)).collect();
+    let actions = plan(decision, policy.mode).actions;
+    let actions: Vec<_> =
+        actions.into_iter().filter_map(|action| Some((action.clone(), (*targets.get(&action.pool)?).clone()))).collect();
+    if actions.is_empty() {
+        return None;
+    }
+    let memory = serde_json::to_string(&remember(decision, true, &policy.behavior, now)).ok()?;
+    Some(Job { namespace: decision.id.namespace.clone(), name: decision.id.name.clone(), memory, actions })
+}
+
+/// For the gate's lane: only while demand exceeds its target, and the gate is not off.
+fn watched(decision: &Decision, ready: &Ready) -> Option<Watched> {
+    let since = decision.memory.demand_above_since?;
+    let policy = &ready.resolved.policy;
+    if policy.gate.mode == GateMode::Off {
+        return None;
+    }
+    let (_, target) = ready.resolved.targets.first()?;
+    let pods = ready.ready_pods.iter().map(|(name, since)| WatchedPod {
+        name: name.clone(),
+        ready_since: *since,
+        container: target.container.clone(),
+        cpu_limit: target.cpu_limit,
+        gpus: target.gpus,
+    });
+    Some(Watched {
+        uid: decision.id.uid.clone(),
+        namespace: decision.id.namespace.clone(),
+        class: policy.class,
+        gate: policy.gate,
+        since,
+        pods: pods.collect(),
+    })
+}
+
+fn numbers(decision: &Decision) -> Numbers {
+    Numbers {
+        current: f64::from(decision.current.0),
+        desired: f64::from(decision.number.0),
+        wanted: f64::from(decision.wanted.0),
+        refused: match decision.verdict {
+            Verdict::Refuse { .. } => 1.0,
+            Verdict::Allow { .. } => 0.0,
+            Verdict::Unknown(_) => -1.0,
+        },
+    }
+}
+
+fn oldest(value: &SignalValue) -> Option<Timestamp> {
+    match value {
+        SignalValue::External(reading) | SignalValue::PodsUnread(reading) => reading.at(),
+        SignalValue::Pods(rows) => rows.values().filter_map(wellfed_engine::reading::Reading::at).min(),
+    }
+}
+
+fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}

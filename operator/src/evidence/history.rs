@@ -1,0 +1,81 @@
+//! The last slices of evidence: one a look, each covering the time since the one before.
+
+use super::metric::Metric;
+use crate::signals::client::Row;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Which pod: namespace and name.
+pub type PodKey = (String, String);
+
+/// One look.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    /// Its end.
+    pub at: Timestamp,
+    /// GPU values by pod, then by GPU (and MIG instance).
+    pub gpus: HashMap<PodKey, BTreeMap<String, BTreeMap<Metric, f64>>>,
+    /// Container values by pod, then by container.
+    pub containers: HashMap<PodKey, BTreeMap<String, BTreeMap<Metric, f64>>>,
+}
+
+impl Slice {
+    /// An empty look that ends at `at`.
+    pub fn ending(at: Timestamp) -> Self {
+        Self { at, ..Self::default() }
+    }
+
+    /// Takes in the answer to one metric's question; what can't be a measurement is left out.
+    pub fn take(&mut self, metric: Metric, rows: Vec<Row>) {
+        for row in rows {
+            let Some(value) = metric.believed(row.value) else { continue };
+            let label = |name: &str| row.labels.get(name).filter(|value| !value.is_empty());
+            // Where the scrape did not honour the exporter's labels, `pod` is the exporter itself.
+            let namespace = label("exported_namespace").or_else(|| label("namespace"));
+            let pod = label("exported_pod").or_else(|| label("pod"));
+            let (Some(namespace), Some(pod)) = (namespace, pod) else { continue };
+            let key = (namespace.clone(), pod.clone());
+            if let Some(container) = label("container") {
+                self.containers.entry(key).or_default().entry(container.clone()).or_default().insert(metric, value);
+            } else if let Some(uuid) = label("UUID") {
+                let instance = label("GPU_I_ID").map(|instance| format!("{uuid}/{instance}"));
+                let gpu = instance.unwrap_or_else(|| uuid.clone());
+                self.gpus.entry(key).or_default().entry(gpu).or_default().insert(metric, value);
+            }
+        }
+    }
+
+    /// How many pods each GPU shows.
+    pub fn sharers(&self) -> HashMap<&str, u32> {
+        let mut sharers = HashMap::new();
+        for gpu in self.gpus.values().flat_map(BTreeMap::keys) {
+            *sharers.entry(gpu.as_str()).or_default() += 1;
+        }
+        sharers
+    }
+}
+
+/// The slices of the longest window.
+#[derive(Debug)]
+pub struct History {
+    /// Oldest first.
+    pub slices: VecDeque<Slice>,
+    /// How much time one slice covers.
+    pub interval: SignedDuration,
+}
+
+impl History {
+    /// Nothing yet; one look each `interval`.
+    pub const fn every(interval: SignedDuration) -> Self {
+        Self { slices: VecDeque::new(), interval }
+    }
+
+    /// Adds a look, and drops what lies more than `longest` before it.
+    pub fn push(&mut self, slice: Slice, longest: SignedDuration) {
+        let now = slice.at;
+        self.slices.push_back(slice);
+        while self.slices.front().is_some_and(|first| now.duration_since(first.at) > longest) {
+            self.slices.pop_front();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The lane's task: look, keep, judge, post; one question in flight, all at one instant.
+
+use super::assemble::Watched;
+use super::history::{History, Slice};
+use super::metric::Metric;
+use crate::signals::client::{Endpoint, FetchError};
+use crate::signals::promql;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use wellfed_engine::judge;
+use wellfed_engine::opinion::Opinions;
+
+/// The latest opinions: written by the lane, read by cycles.
+#[derive(Clone, Default)]
+pub struct Verdicts(Arc<RwLock<Opinions>>);
+
+impl Verdicts {
+    /// As they stand.
+    pub fn snapshot(&self) -> Opinions {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn post(&self, opinions: Opinions) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = opinions;
+    }
+}
+
+/// Looks at GPUs and their CPUs.
+pub struct Lane {
+    /// Whom to ask.
+    pub endpoint: Endpoint,
+    /// Matchers that every question gets.
+    pub matchers: BTreeMap<String, String>,
+    /// The workloads that want to grow, as the last cycle saw them.
+    pub watched: watch::Receiver<Arc<Vec<Watched>>>,
+    /// Where opinions go.
+    pub verdicts: Verdicts,
+    /// Time between looks.
+    pub interval: SignedDuration,
+    /// The deadline of one question.
+    pub deadline: Duration,
+}
+
+/// The longest window that a workload may ask for.
+const LONGEST: SignedDuration = SignedDuration::from_hours(2);
+
+/// Why a look failed.
+#[derive(Debug, thiserror::Error)]
+enum LookError {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error(transparent)]
+    Query(#[from] promql::QueryError),
+}
+
+impl Lane {
+    /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut history = History::every(self.interval);
+        let mut due = tokio::time::interval(self.interval.unsigned_abs());
+        due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = due.tick() => {}
+            }
+            match self.look(Timestamp::now()).await {
+                Ok(slice) => {
+                    history.push(slice, LONGEST);
+                    self.verdicts.post(self.judged(&history));
+                }
+                Err(error) => tracing::warn!(%error, "the evidence for the gate can't be read"),
+            }
+        }
+    }
+
+    async fn look(&self, now: Timestamp) -> Result<Slice, LookError> {
+        let window = format!("{}ms", self.interval.as_millis());
+        let mut slice = Slice::ending(now);
+        for metric in Metric::ALL {
+            let query = promql::with_matchers(&promql::parse(&metric.query(&window))?, &self.matchers)?;
+            let answer = self.endpoint.instant(query.text(), Some(now), self.deadline).await?;
+            slice.take(metric, answer.rows);
+        }
+        Ok(slice)
+    }
+
+    fn judged(&self, history: &History) -> Opinions {
+        let watched = Arc::clone(&self.watched.borrow());
+        let opinion = |one: &Watched| Some((one.uid.clone(), judge(&history.evidence(one)?)));
+        watched.iter().filter_map(opinion).collect()
+    }
+}

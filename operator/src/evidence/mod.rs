@@ -1,0 +1,10 @@
+//! The gate's own lane: every minute one look at all GPUs and their CPUs, kept in slices, judged per workload.
+
+mod assemble;
+mod history;
+mod lane;
+mod metric;
+
+pub use assemble::{Watched, WatchedPod};
+pub use history::{History, Slice};
+pub use lane::{Lane, Verdicts};

@@ -1,0 +1,169 @@
+//! The metric catalogue: everything that `/metrics` shows.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::collections::HashSet;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+use wellfed_engine::units::WorkloadId;
+
+/// Which workload.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OfWorkload {
+    namespace: String,
+    workload: String,
+}
+
+/// Which signal of which workload.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OfSignal {
+    namespace: String,
+    workload: String,
+    signal: String,
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OfResult {
+    result: String,
+}
+
+impl From<&WorkloadId> for OfWorkload {
+    fn from(id: &WorkloadId) -> Self {
+        Self { namespace: id.namespace.clone(), workload: id.name.clone() }
+    }
+}
+
+type Number = Gauge<f64, AtomicU64>;
+
+/// What one cycle knows of a workload's numbers.
+pub struct Numbers {
+    /// The sum of `spec.replicas`.
+    pub current: f64,
+    /// What it should be.
+    pub desired: f64,
+    /// What the signals ask for.
+    pub wanted: f64,
+    /// 1 refused, 0 allowed, −1 unknown.
+    pub refused: f64,
+}
+
+/// All metrics.
+pub struct Metrics {
+    registry: Registry,
+    current: Family<OfWorkload, Number>,
+    desired: Family<OfWorkload, Number>,
+    wanted: Family<OfWorkload, Number>,
+    refused: Family<OfWorkload, Number>,
+    signal_age: Family<OfSignal, Number>,
+    writes: Family<OfResult, Counter>,
+    cycle: Histogram,
+    cycle_at: Number,
+    lease: Gauge,
+    known: Mutex<(HashSet<OfWorkload>, HashSet<OfSignal>)>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("wellfed");
+        let current = Family::default();
+        let desired = Family::default();
+        let wanted = Family::default();
+        let refused = Family::default();
+        let signal_age = Family::default();
+        let writes = Family::default();
+        let cycle = Histogram::new([0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0]);
+        let cycle_at = Number::default();
+        let lease = Gauge::default();
+        registry.register("current_replicas", "The sum of spec.replicas over a workload's targets", current.clone());
+        registry.register("desired_replicas", "What a workload's replicas should be", desired.clone());
+        registry.register("wanted_replicas", "What a workload's signals ask for, before all limits", wanted.clone());
+        registry.register("gate_refused", "1 if the gate refuses growth, 0 if it allows it, -1 if unknown", refused.clone());
+        registry.register_with_unit("signal_age", "Age of a signal's oldest used sample", Unit::Seconds, signal_age.clone());
+        registry.register("scale_writes", "Writes to /scale, by what became of them", writes.clone());
+        registry.register_with_unit("cycle_duration", "How long cycles take, writes included", Unit::Seconds, cycle.clone());
+        let help = "When the last cycle ended, in seconds since 1970";
+        registry.register_with_unit("last_cycle_timestamp", help, Unit::Seconds, cycle_at.clone());
+        registry.register("lease_held", "1 if this instance holds the Lease", lease.clone());
+        let known = Mutex::default();
+        Self { registry, current, desired, wanted, refused, signal_age, writes, cycle, cycle_at, lease, known }
+    }
+}
+
+impl Metrics {
+    /// A workload's numbers.
+    pub fn workload(&self, id: &WorkloadId, numbers: &Numbers) {
+        let labels = OfWorkload::from(id);
+        self.current.get_or_create(&labels).set(numbers.current);
+        self.desired.get_or_create(&labels).set(numbers.desired);
+        self.wanted.get_or_create(&labels).set(numbers.wanted);
+        self.refused.get_or_create(&labels).set(numbers.refused);
+        self.known().0.insert(labels);
+    }
+
+    /// The age of a signal, in seconds.
+    pub fn signal(&self, id: &WorkloadId, signal: &str, age: f64) {
+        let OfWorkload { namespace, workload } = OfWorkload::from(id);
+        let labels = OfSignal { namespace, workload, signal: signal.to_owned() };
+        self.signal_age.get_or_create(&labels).set(age);
+        self.known().1.insert(labels);
+    }
+
+    /// Drops the series of workloads that are gone.
+    pub fn keep_only(&self, ids: &[&WorkloadId]) {
+        let present: HashSet<_> = ids.iter().map(|id| OfWorkload::from(*id)).collect();
+        let mut known = self.known();
+        known.0.retain(|labels| {
+            let stays = present.contains(labels);
+            if !stays {
+                self.current.remove(labels);
+                self.desired.remove(labels);
+                self.wanted.remove(labels);
+                self.refused.remove(labels);
+            }
+            stays
+        });
+        known.1.retain(|labels| {
+            let of = OfWorkload { namespace: labels.namespace.clone(), workload: labels.workload.clone() };
+            let stays = present.contains(&of);
+            if !stays {
+                self.signal_age.remove(labels);
+            }
+            stays
+        });
+    }
+
+    /// A write and what became of it: `written`, or a reason.
+    pub fn wrote(&self, result: &str) {
+        self.writes.get_or_create(&OfResult { result: result.to_owned() }).inc();
+    }
+
+    /// A cycle took this long and ended now.
+    pub fn cycled(&self, seconds: f64, now: f64) {
+        self.cycle.observe(seconds);
+        self.cycle_at.set(now);
+    }
+
+    /// Whether the Lease is held.
+    pub fn lease(&self, held: bool) {
+        self.lease.set(i64::from(held));
+    }
+
+    /// The exposition.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(error) => format!("# the metrics can't be shown: {error}\n"),
+        }
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, (HashSet<OfWorkload>, HashSet<OfSignal>)> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

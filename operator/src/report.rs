@@ -1,0 +1,292 @@
+//! Outcome → status, events, one log line: only what changed.
+
+use crate::apply::{MANAGER, Outcome};
+use crate::conditions::{self, Aspect, Obstacles};
+use crate::events::{self, Happening};
+use crate::lease::LeaseView;
+use crate::observe::{Subject, SubjectState};
+use crate::status::{self, Worth};
+use futures::{StreamExt, stream};
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+use wellfed_crds::{Condition, ConditionStatus, GpuWorkload, GpuWorkloadStatus};
+use wellfed_engine::decide::{Decided, Panicked};
+use wellfed_engine::decision::Decision;
+use wellfed_engine::explain;
+use wellfed_engine::units::WorkloadId;
+
+/// Without a transition a memory is written at most this often.
+const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
+/// Calls at the same time.
+const AT_ONCE: usize = 32;
+/// The deadline of one call.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What was told last, by uid.
+#[derive(Default)]
+pub struct Told {
+    workloads: HashMap<String, Last>,
+}
+
+struct Last {
+    worth: Worth,
+    conditions: Vec<Condition>,
+    memory: Option<String>,
+    memory_at: Option<Timestamp>,
+    failure: Option<(String, String)>,
+}
+
+/// Tells the API server.
+pub struct Reporter<'a> {
+    /// Whom.
+    pub client: &'a Client,
+    /// Only while the Lease is held.
+    pub lease: &'a LeaseView,
+    /// Who tells.
+    pub identity: &'a str,
+    /// Why all writes are stopped, if they are.
+    pub stopped: Option<&'a str>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What to write about one workload.
+struct Letter {
+    id: WorkloadId,
+    status: Option<GpuWorkloadStatus>,
+    memory_only: Option<String>,
+    happenings: Vec<Happening>,
+}
+
+impl Told {
+    /// Forgets everything: what another instance told stands in the objects.
+    pub fn another_term(&mut self) {
+        self.workloads.clear();
+    }
+
+    /// The memory was written ahead of a scale.
+    pub fn memory_written(&mut self, uid: &str, memory: &str, now: Timestamp) {
+        if let Some(last) = self.workloads.get_mut(uid) {
+            last.memory = Some(memory.to_owned());
+            last.memory_at = Some(now);
+        }
+    }
+}
+
+impl Reporter<'_> {
+    /// Tells what changed since the last time.
+    pub async fn report(&self, subjects: &[Subject], decided: &[Decided], outcomes: &[Outcome], told: &mut Told) {
+        let decisions: HashMap<&str, &Decided> = decided.iter().map(|one| (uid(one), one)).collect();
+        let mut by_uid: HashMap<&str, Vec<&Outcome>> = HashMap::new();
+        for outcome in outcomes {
+            by_uid.entry(outcome.action.id.uid.as_str()).or_default().push(outcome);
+        }
+        let present: HashSet<&str> = subjects.iter().map(|subject| subject.id.uid.as_str()).collect();
+        told.workloads.retain(|uid, _| present.contains(uid.as_str()));
+        let mut letters = Vec::new();
+        for subject in subjects {
+            let decision = decisions.get(subject.id.uid.as_str()).copied();
+            let outcomes = by_uid.get(subject.id.uid.as_str()).map_or(&[][..], Vec::as_slice);
+            letters.extend(self.letter(subject, decision, outcomes, told));
+        }
+        let failed = stream::iter(letters).map(|letter| self.send(letter)).buffer_unordered(AT_ONCE);
+        for uid in failed.filter_map(std::future::ready).collect::<Vec<_>>().await {
+            // What was not written is told again by the next cycle.
+            told.workloads.remove(&uid);
+        }
+    }
+
+    fn letter(&self, subject: &Subject, decided: Option<&Decided>, outcomes: &[&Outcome], told: &mut Told) -> Option<Letter> {
+        let object = subject.object.as_ref()?.0.as_ref().ok()?;
+        let uid = &subject.id.uid;
+        let last = told.workloads.entry(uid.clone()).or_insert_with(|| Last::of(object.status.as_ref()));
+        last.note(outcomes);
+        let (mut status, aspects) = self.compose(object, subject, decided, last.failure.as_ref());
+        status.conditions = status::conditions(&aspects, &last.conditions, object.metadata.generation, self.now);
+        let memory = memory_text(decided).or_else(|| last.memory.clone());
+        status.memory.clone_from(&memory);
+        let worth = Worth::of(&status);
+        let mut happenings = scalings(outcomes, decided);
+        if worth != last.worth {
+            happenings.extend(transitions(&last.conditions, &status.conditions));
+            happenings.extend(foreign(subject));
+            log(&subject.id, decided, &status);
+            *last = Last { worth, conditions: status.conditions.clone(), memory, memory_at: Some(self.now), failure: last.failure.take() };
+            return Some(Letter { id: subject.id.clone(), status: Some(status), memory_only: None, happenings });
+        }
+        let due = last.memory_at.is_none_or(|at| self.now.duration_since(at) >= MEMORY_EVERY);
+        let memory_only = memory.filter(|memory| due && last.memory.as_ref() != Some(memory));
+        if let Some(memory) = &memory_only {
+            last.memory = Some(memory.clone());
+            last.memory_at = Some(self.now);
+        }
+        (memory_only.is_some() || !happenings.is_empty())
+            .then(|| Letter { id: subject.id.clone(), status: None, memory_only, happenings })
+    }
+
+    fn compose(
+        &self,
+        object: &GpuWorkload,
+        subject: &Subject,
+        decided: Option<&Decided>,
+        failure: Option<&(String, String)>,
+    ) -> (GpuWorkloadStatus, Vec<Aspect>) {
+        let generation = object.metadata.generation;
+        match (&subject.state, decided) {
+            (SubjectState::Unresolved(why), _) => (kept(object, generation), conditions::unresolved(why)),
+            (SubjectState::Resolved(_), Some(Err(Panicked { message, .. }))) => {
+                (kept(object, generation), conditions::panicked(message))
+            }
+            (SubjectState::Resolved(_), None) => (kept(object, generation), Vec::new()),
+            (SubjectState::Resolved(ready), Some(Ok(decision))) => {
+                let failed = failure.map(|(reason, message)| (reason.as_str(), message.as_str()));
+                let obstacles = Obstacles { stopped: self.stopped, failed };
+                let selector = match ready.resolved.targets.as_slice() {
+                    [(_, target)] => target.selector.clone(),
+                    _ => None,
+                };
+                let status = status::decided(decision, &ready.resolved.policy, generation, selector);
+                (status, conditions::decided(ready, decision, &obstacles))
+            }
+        }
+    }
+
+    async fn send(&self, letter: Letter) -> Option<String> {
+        for happening in &letter.happenings {
+            if self.lease.may_write() {
+                events::tell(self.client, &letter.id, self.identity, happening).await;
+            }
+        }
+        let patch: Patch<serde_json::Value> = match (letter.status, letter.memory_only) {
+            (Some(status), _) => {
+                let patch = json!([{ "op": "add", "path": "/status", "value": status }]);
+                Patch::Json(serde_json::from_value(patch).ok()?)
+            }
+            (None, Some(memory)) => Patch::Merge(json!({ "status": { "memory": memory } })),
+            (None, None) => return None,
+        };
+        if !self.lease.may_write() {
+            return Some(letter.id.uid);
+        }
+        let api: Api<GpuWorkload> = Api::namespaced(self.client.clone(), &letter.id.namespace);
+        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        match tokio::time::timeout(DEADLINE, api.patch_status(&letter.id.name, &params, &patch)).await {
+            Ok(Ok(_)) => None,
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => None,
+            Ok(Err(error)) => {
+                tracing::warn!(workload = %letter.id, %error, "a status could not be written and is tried again");
+                Some(letter.id.uid)
+            }
+            Err(_) => Some(letter.id.uid),
+        }
+    }
+}
+
+impl Last {
+    fn of(status: Option<&GpuWorkloadStatus>) -> Self {
+        let status = status.cloned().unwrap_or_default();
+        Self {
+            worth: Worth::of(&status),
+            conditions: status.conditions,
+            memory: status.memory,
+            memory_at: None,
+            failure: None,
+        }
+    }
+
+    /// The latest writes decide whether writing works; without a write it stays as it was.
+    fn note(&mut self, outcomes: &[&Outcome]) {
+        if outcomes.is_empty() {
+            return;
+        }
+        let failed = outcomes.iter().find_map(|outcome| outcome.result.as_ref().err());
+        self.failure = failed.map(|error| (error.reason().to_owned(), error.to_string()));
+    }
+}
+
+fn uid(decided: &Decided) -> &str {
+    match decided {
+        Ok(decision) => &decision.id.uid,
+        Err(panicked) => &panicked.id.uid,
+    }
+}
+
+/// The last good status: bad input loses nothing.
+fn kept(object: &GpuWorkload, generation: Option<i64>) -> GpuWorkloadStatus {
+    GpuWorkloadStatus { observed_generation: generation, ..object.status.clone().unwrap_or_default() }
+}
+
+fn memory_text(decided: Option<&Decided>) -> Option<String> {
+    let decision = decided?.as_ref().ok()?;
+    serde_json::to_string(&decision.memory).ok()
+}
+
+fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>) -> Vec<Happening> {
+    let why = decided.and_then(|decided| decided.as_ref().ok()).map(explain::sentence).unwrap_or_default();
+    let happening = |outcome: &&Outcome| {
+        let action = &outcome.action;
+        let (kind, name) = (&outcome.target.1, &outcome.target.2);
+        match &outcome.result {
+            Ok(_) => Happening {
+                warning: false,
+                reason: "Scaled".to_owned(),
+                action: "Scale",
+                note: format!("{kind} {name}: {} to {} replicas (pool {}). {why}", action.from, action.to, action.pool),
+            },
+            Err(error) => Happening {
+                warning: true,
+                reason: error.reason().to_owned(),
+                action: "Scale",
+                note: format!("{kind} {name} was not scaled from {} to {}: {error}", action.from, action.to),
+            },
+        }
+    };
+    outcomes.iter().map(happening).collect()
+}
+
+/// Conditions that turned; the first look at a healthy workload tells nothing.
+fn transitions(before: &[Condition], after: &[Condition]) -> Vec<Happening> {
+    const TOLD: [&str; 5] = ["Accepted", "AbleToScale", "SignalsHealthy", "Starved", "Contested"];
+    let turned = |condition: &&Condition| {
+        let old = before.iter().find(|old| old.kind == condition.kind);
+        let same = old.is_some_and(|old| old.status == condition.status && old.reason == condition.reason);
+        TOLD.contains(&condition.kind.as_str()) && !same && (old.is_some() || is_bad(condition))
+    };
+    let tell = |condition: &Condition| Happening {
+        warning: is_bad(condition),
+        reason: condition.reason.clone(),
+        action: "Decide",
+        note: condition.message.clone(),
+    };
+    after.iter().filter(turned).map(tell).collect()
+}
+
+/// `Starved` and `Contested` are bad when true, the others when false.
+fn is_bad(condition: &Condition) -> bool {
+    match condition.kind.as_str() {
+        "Starved" | "Contested" => condition.status == ConditionStatus::True,
+        _ => condition.status == ConditionStatus::False,
+    }
+}
+
+fn foreign(subject: &Subject) -> Vec<Happening> {
+    let SubjectState::Resolved(ready) = &subject.state else { return Vec::new() };
+    let tell = |change: &crate::contest::Foreign| Happening {
+        warning: false,
+        reason: "ScaledByOthers".to_owned(),
+        action: "Observe",
+        note: format!("somebody else changed {} from {} to {} replicas", change.target, change.from, change.to),
+    };
+    ready.foreign.iter().map(tell).collect()
+}
+
+fn log(id: &WorkloadId, decided: Option<&Decided>, status: &GpuWorkloadStatus) {
+    let decision: Option<&Decision> = decided.and_then(|decided| decided.as_ref().ok());
+    let json = decision.and_then(|decision| serde_json::to_string(decision).ok()).unwrap_or_default();
+    let summary = status.decision.as_ref().map_or("", |decision| decision.summary.as_str());
+    tracing::info!(workload = %id, summary, decision = json, "decision changed");
+}

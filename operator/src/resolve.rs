@@ -1,0 +1,177 @@
+//! Intent + cluster → what can be decided, or why not.
+
+use crate::catalog::{Catalog, Target, TargetKey, key};
+use crate::intent::Intent;
+use crate::refusal::{Refusal, RefusalReason, did_you_mean};
+use crate::signals::SignalSource;
+use std::sync::Arc;
+use wellfed_engine::policy::{Mode, Policy};
+use wellfed_engine::units::Gpus;
+
+/// A workload that can be decided.
+pub struct Resolved {
+    /// The whole intent.
+    pub policy: Policy,
+    /// In the order of `policy.signals`.
+    pub sources: Vec<Arc<dyn SignalSource>>,
+    /// In the order of `policy.pools`.
+    pub targets: Vec<(TargetKey, Target)>,
+    /// `spec.replicas`.
+    pub replicas: i32,
+    /// Who else drives a target: then nothing is written.
+    pub driven: Option<Driven>,
+}
+
+/// Another writer of a target's replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Driven {
+    /// An HPA, or the one of a `ScaledObject`.
+    ByHpa {
+        /// What is driven.
+        target: String,
+        /// Its name.
+        hpa: String,
+        /// Its wish.
+        desired: Option<i32>,
+    },
+    /// A controller that owns the target.
+    ByOwner {
+        /// What is driven.
+        target: String,
+        /// The owner's kind and name.
+        owner: String,
+    },
+}
+
+/// Why a workload can't be decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unresolved {
+    /// Its spec is wrong.
+    Refused(Vec<Refusal>),
+    /// A target does not exist.
+    NoTarget(Refusal),
+}
+
+/// Joins `intent` of a workload in `namespace` with the cluster.
+pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Resolved, Unresolved> {
+    let refusals = pool_refusals(intent, namespace, catalog);
+    if !refusals.is_empty() {
+        return Err(Unresolved::Refused(refusals));
+    }
+    let targets = targets(intent, namespace, catalog)?;
+    let gpus = gpus_per_replica(intent, &targets).map_err(|refusal| Unresolved::Refused(vec![refusal]))?;
+    let driven = targets.iter().find_map(|(key, target)| driven(key, target, catalog));
+    Ok(Resolved {
+        policy: Policy { gpus_per_replica: gpus, ..intent.policy.clone() },
+        sources: intent.sources.clone(),
+        targets,
+        replicas: intent.replicas,
+        driven,
+    })
+}
+
+fn pool_refusals(intent: &Intent, namespace: &str, catalog: &Catalog) -> Vec<Refusal> {
+    let named = intent.policy.pools.iter().enumerate().filter_map(|(at, pool)| Some((at, pool.pool.as_ref()?)));
+    named
+        .filter_map(|(at, name)| {
+            let path = format!("spec.pools[{at}].name");
+            let Some(pool) = catalog.pools.get(&name.0) else {
+                let near = did_you_mean(&name.0, catalog.pools.keys().map(String::as_str));
+                let hint = near.map(|near| format!(" (did you mean \"{near}\"?)")).unwrap_or_default();
+                let message = format!("no GpuPool \"{name}\"{hint}. The workload keeps its replicas until this is fixed.");
+                return Some(Refusal::at(path, RefusalReason::UnknownPool, message));
+            };
+            (!catalog.allows(pool, namespace)).then(|| {
+                let message = format!(
+                    "GpuPool \"{name}\" does not serve namespace \"{namespace}\": its namespaceSelector does not match the \
+                     namespace's labels. Use another pool, or ask its administrator."
+                );
+                Refusal::at(path, RefusalReason::PoolNotAllowed, message)
+            })
+        })
+        .collect()
+}
+
+fn targets(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Vec<(TargetKey, Target)>, Unresolved> {
+    let mut found = Vec::with_capacity(intent.targets.len());
+    for (at, target) in intent.targets.iter().enumerate() {
+        let path = target_path(intent, at);
+        let supported = target.api_version == "apps/v1" && matches!(target.kind.as_str(), "Deployment" | "StatefulSet");
+        if !supported {
+            let message = format!(
+                "wellfed does not scale {} {}; it scales apps/v1 Deployment and apps/v1 StatefulSet",
+                target.api_version, target.kind
+            );
+            return Err(Unresolved::Refused(vec![Refusal::at(path, RefusalReason::UnsupportedKind, message)]));
+        }
+        let key = key(namespace, target);
+        let Some(object) = catalog.targets.get(&key) else {
+            let message = format!(
+                "{} \"{}\" does not exist in namespace \"{namespace}\": create it, or name another",
+                target.kind, target.name
+            );
+            return Err(Unresolved::NoTarget(Refusal::at(path, RefusalReason::Malformed, message)));
+        };
+        found.push((key, object.clone()));
+    }
+    Ok(found)
+}
+
+fn target_path(intent: &Intent, at: usize) -> String {
+    match intent.policy.pools.get(at).and_then(|pool| pool.pool.as_ref()) {
+        Some(_) => format!("spec.pools[{at}].scaleTargetRef"),
+        None => "spec.scaleTargetRef".to_owned(),
+    }
+}
+
+/// Every target's pods must ask for GPUs, and for as many.
+fn gpus_per_replica(intent: &Intent, targets: &[(TargetKey, Target)]) -> Result<Gpus, Refusal> {
+    let refuse = |at, message| Err(Refusal::at(target_path(intent, at), RefusalReason::NoGpus, message));
+    for (at, ((_, kind, name), target)) in targets.iter().enumerate() {
+        if target.gpus == 0 {
+            let message = format!(
+                "the pods of {kind} \"{name}\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] on a container, \
+                 or scale it with an HPA"
+            );
+            return refuse(at, message);
+        }
+        if target.gpus != targets[0].1.gpus {
+            let message = format!(
+                "the pods of {kind} \"{name}\" ask for {} GPUs and those of the first target for {}: a replica must be the \
+                 same everywhere",
+                target.gpus, targets[0].1.gpus
+            );
+            return refuse(at, message);
+        }
+    }
+    Ok(Gpus(targets.first().map_or(0, |(_, target)| target.gpus)))
+}
+
+fn driven(key: &TargetKey, target: &Target, catalog: &Catalog) -> Option<Driven> {
+    let (_, kind, name) = key;
+    let shown = format!("{kind} \"{name}\"");
+    if let Some(hpa) = catalog.hpas.get(key) {
+        return Some(Driven::ByHpa { target: shown, hpa: hpa.name.clone(), desired: hpa.desired });
+    }
+    let (kind, name) = target.owner.as_ref()?;
+    Some(Driven::ByOwner { target: shown, owner: format!("{kind} \"{name}\"") })
+}
+
+impl Driven {
+    /// What is wrong, and what to do.
+    pub fn message(&self, mode: Mode) -> String {
+        let fix = match mode {
+            Mode::Auto => "nothing is written until that ends",
+            Mode::Recommend | Mode::Paused => "nothing would be written in Auto until that ends",
+        };
+        match self {
+            Self::ByHpa { target, hpa, desired } => {
+                let wish = desired.map(|desired| format!(", which wishes {desired} replicas")).unwrap_or_default();
+                format!("{target} is driven by HorizontalPodAutoscaler \"{hpa}\"{wish}: delete one of the two; {fix}")
+            }
+            Self::ByOwner { target, owner } => {
+                format!("{target} is driven by its controller {owner}: target that instead, if it has /scale; {fix}")
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Asks every distinct question once an interval, each with its own deadline; new questions at once.
+
+use super::ask::{Ask, Asks};
+use super::board::{Board, Latest};
+use super::client::{Endpoint, FetchError, Row, Shape};
+use futures::{StreamExt, stream};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use wellfed_engine::reading::ReadFailure;
+
+/// The Prometheus servers by name.
+pub type Endpoints = HashMap<String, Endpoint>;
+
+/// Questions asked at the same time.
+const AT_ONCE: usize = 8;
+
+/// Reads signals.
+pub struct Collector {
+    /// Whom to ask.
+    pub endpoints: Arc<Endpoints>,
+    /// What to ask, as the last cycle left it.
+    pub asks: watch::Receiver<Arc<Asks>>,
+    /// Where answers go.
+    pub board: Board,
+    /// Time between reads.
+    pub interval: Duration,
+    /// The deadline of one question.
+    pub deadline: Duration,
+}
+
+impl Collector {
+    /// Reads until `stop`.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut due = tokio::time::interval(self.interval);
+        due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let asks = tokio::select! {
+                () = stop.cancelled() => return,
+                _ = due.tick() => self.everything(),
+                changed = self.asks.changed() => match changed {
+                    Ok(()) => self.new_ones(),
+                    Err(_) => return,
+                },
+            };
+            stream::iter(asks).for_each_concurrent(AT_ONCE, |ask| self.read(ask)).await;
+        }
+    }
+
+    fn everything(&mut self) -> Vec<Ask> {
+        let asks = Arc::clone(&self.asks.borrow_and_update());
+        self.board.keep_only(&asks);
+        asks.iter().cloned().collect()
+    }
+
+    fn new_ones(&mut self) -> Vec<Ask> {
+        let asks = Arc::clone(&self.asks.borrow_and_update());
+        asks.iter().filter(|ask| self.board.latest(ask).is_none()).cloned().collect()
+    }
+
+    async fn read(&self, ask: Ask) {
+        let before = self.board.latest(&ask).map_or(0, |latest| latest.failures);
+        let latest = self.answer(&ask).await.unwrap_or_else(|failure| {
+            if before == 0 {
+                tracing::warn!(endpoint = ask.endpoint, query = ask.query, %failure, "a signal can't be read");
+            }
+            Latest::failed(failure, before.saturating_add(1))
+        });
+        self.board.post(ask, latest);
+    }
+
+    async fn answer(&self, ask: &Ask) -> Result<Latest, ReadFailure> {
+        let endpoint = self.endpoints.get(&ask.endpoint).ok_or(ReadFailure::Unreachable)?;
+        let now = Timestamp::now();
+        let rows = self.rows(endpoint, &ask.query, now).await?;
+        let ages = match &ask.ages {
+            Some(query) => self.ages(endpoint, query, now).await?,
+            None => Vec::new(),
+        };
+        Ok(Latest::answered(ask, rows, &ages, now))
+    }
+
+    /// A selector over several metric names has no age that Prometheus can give; its answer then counts as of now.
+    async fn ages(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Vec<Row>, ReadFailure> {
+        match self.rows(endpoint, query, at).await {
+            Err(ReadFailure::BadQuery) => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    async fn rows(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Vec<Row>, ReadFailure> {
+        let answer = endpoint.instant(query, Some(at), self.deadline).await.map_err(|error| told(&error))?;
+        match answer.shape {
+            Shape::Vector | Shape::Scalar => Ok(answer.rows),
+        }
+    }
+}
+
+fn told(error: &FetchError) -> ReadFailure {
+    tracing::debug!(%error, "a query failed");
+    error.failure()
+}
+
+/// For tokio, which counts in unsigned time.
+pub fn unsigned(duration: SignedDuration) -> Duration {
+    duration.unsigned_abs()
+}

@@ -1,0 +1,159 @@
+//! A decision as `status` shows it, and what about it is worth a write.
+
+use crate::conditions::{Aspect, why};
+use jiff::Timestamp;
+use wellfed_crds::{
+    Condition, ConditionStatus, DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus,
+    StepStatus,
+};
+use wellfed_engine::decision::{Decision, Step};
+use wellfed_engine::explain;
+use wellfed_engine::gate::Count;
+use wellfed_engine::policy::Policy;
+use wellfed_engine::remedies::remedies;
+use wellfed_engine::units::Replicas;
+
+/// The conditions in order, keeping the time of those that did not change.
+pub fn conditions(aspects: &[Aspect], before: &[Condition], generation: Option<i64>, now: Timestamp) -> Vec<Condition> {
+    aspects
+        .iter()
+        .map(|aspect| {
+            let old = before.iter().find(|old| old.kind == aspect.kind && old.status == aspect.status);
+            Condition {
+                kind: aspect.kind.to_owned(),
+                status: aspect.status,
+                reason: aspect.reason.clone(),
+                message: aspect.message.clone(),
+                last_transition_time: old.map_or(now, |old| old.last_transition_time),
+                observed_generation: generation,
+            }
+        })
+        .collect()
+}
+
+/// The whole status of a decided workload, without conditions and memory.
+pub fn decided(decision: &Decision, policy: &Policy, generation: Option<i64>, selector: Option<String>) -> GpuWorkloadStatus {
+    GpuWorkloadStatus {
+        observed_generation: generation,
+        replicas: Some(count(decision.current)),
+        desired_replicas: Some(count(decision.number)),
+        wanted_replicas: Some(count(within_bounds(decision))),
+        selector,
+        conditions: Vec::new(),
+        policy: Some(resolved(policy)),
+        pools: decision
+            .pools
+            .iter()
+            .map(|pool| PoolStatus {
+                name: pool.pool.to_string(),
+                replicas: count(pool.from),
+                desired_replicas: count(pool.to),
+            })
+            .collect(),
+        decision: Some(decision_status(decision)),
+        findings: decision.memory.gate.findings().map(|count| finding(count, policy)).collect(),
+        memory: None,
+    }
+}
+
+/// What is wanted once minimum and maximum have been applied: what the gate was asked.
+fn within_bounds(decision: &Decision) -> Replicas {
+    let bounds = decision.steps.iter().find(|record| record.step == Step::Bounds);
+    bounds.map_or(decision.wanted, |record| record.after)
+}
+
+fn count(replicas: Replicas) -> i32 {
+    i32::try_from(replicas.0).unwrap_or(i32::MAX)
+}
+
+fn resolved(policy: &Policy) -> PolicyStatus {
+    PolicyStatus {
+        gpus_per_replica: i32::try_from(policy.gpus_per_replica.0).unwrap_or(i32::MAX),
+        gate_mode: format!("{:?}", policy.gate.mode),
+        gate_window: explain::duration(policy.gate.window),
+        on_unknown: format!("{:?}", policy.gate.on_unknown),
+        scale_down_window: explain::duration(policy.behavior.down.window),
+    }
+}
+
+fn decision_status(decision: &Decision) -> DecisionStatus {
+    let binding = decision.binding_record();
+    let steps = decision.steps.iter().map(|record| StepStatus {
+        step: explain::step(record.step).to_owned(),
+        before: count(record.before),
+        after: count(record.after),
+        message: explain::reason(&record.reason),
+    });
+    DecisionStatus {
+        why: binding.map_or_else(String::new, |record| why_shown(decision, why(record.step, &record.reason))),
+        summary: explain::sentence(decision),
+        binding: format!("{:?}", decision.binding()),
+        verdict: explain::verdict(decision.verdict).to_owned(),
+        veto_expires: explain::expiry(decision.verdict).map(|moment| moment.0),
+        steps: steps.collect(),
+    }
+}
+
+/// A refusal names its cause: `GateRefused: DataLoader`.
+fn why_shown(decision: &Decision, why: &str) -> String {
+    match decision.findings().first() {
+        Some(rule) if why == "GateRefused" => format!("{why}: {rule}"),
+        _ => why.to_owned(),
+    }
+}
+
+fn finding(count: &Count, policy: &Policy) -> FindingStatus {
+    let found = &count.finding;
+    let remedies = remedies(found.rule, policy.class);
+    FindingStatus {
+        rule: found.rule.to_string(),
+        weight: format!("{:?}", found.weight),
+        confidence: format!("{:?}", found.confidence),
+        evidence: explain::measured(found),
+        measured: found
+            .measured
+            .iter()
+            .map(|measure| Measured {
+                name: format!("{:?}", measure.what),
+                value: explain::number(measure.value),
+                threshold: measure.threshold.map(explain::number),
+            })
+            .collect(),
+        remedies: remedies.map(|one| format!("{}: {} ({}; {})", one.setting, one.value, one.gain, one.source)).collect(),
+        first_seen: count.first.0,
+        since: count.standing.unwrap_or(count.first).0,
+    }
+}
+
+/// What about a status is worth a write. Sentences are not: they carry live values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worth {
+    generation: Option<i64>,
+    numbers: [Option<i32>; 3],
+    pools: Vec<PoolStatus>,
+    conditions: Vec<(String, ConditionStatus, String)>,
+    decision: Option<(String, String, String, Option<Timestamp>)>,
+    findings: Vec<String>,
+    selector: Option<String>,
+}
+
+impl Worth {
+    /// Of `status`.
+    pub fn of(status: &GpuWorkloadStatus) -> Self {
+        Self {
+            generation: status.observed_generation,
+            numbers: [status.replicas, status.desired_replicas, status.wanted_replicas],
+            pools: status.pools.clone(),
+            conditions: status
+                .conditions
+                .iter()
+                .map(|condition| (condition.kind.clone(), condition.status, condition.reason.clone()))
+                .collect(),
+            decision: status.decision.as_ref().map(|decision| {
+                (decision.why.clone(), decision.binding.clone(), decision.verdict.clone(), decision.veto_expires)
+            }),
+            findings: status.findings.iter().map(|finding| finding.rule.clone()).collect(),
+            selector: status.selector.clone(),
+        }
+    }
+}

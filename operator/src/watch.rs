@@ -1,0 +1,196 @@
+//! Streams → trimmed stores. Each watch has its own backoff; a broken object is skipped, not fatal.
+
+use crate::slim::{
+    SlimConfigMap, SlimDeployment, SlimHpa, SlimNamespace, SlimNode, SlimPod, SlimStatefulSet, StatusCondition,
+};
+use futures::{FutureExt, StreamExt};
+use k8s_openapi::NamespaceResourceScope;
+use kube::core::DeserializeGuard;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::reflector::{Lookup, Store, store};
+use kube::runtime::watcher::{Config, Event, watcher};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use wellfed_crds::{GpuPool, GpuWorkload};
+
+/// Everything that is watched.
+pub struct Stores {
+    /// One store a watched namespace, or one for all.
+    pub workloads: Many<DeserializeGuard<GpuWorkload>>,
+    /// Pools.
+    pub pools: Many<DeserializeGuard<GpuPool>>,
+    /// Targets.
+    pub deployments: Many<SlimDeployment>,
+    /// Targets.
+    pub stateful_sets: Many<SlimStatefulSet>,
+    /// Others that may drive targets.
+    pub hpas: Many<SlimHpa>,
+    /// All pods of the cluster: those of others use GPUs too.
+    pub pods: Many<SlimPod>,
+    /// Nodes.
+    pub nodes: Many<SlimNode>,
+    /// Namespaces, for the pools' selectors.
+    pub namespaces: Many<SlimNamespace>,
+    /// The kill switch.
+    pub switch: Many<SlimConfigMap>,
+}
+
+/// What to watch.
+pub struct Scope {
+    /// Namespaces of workloads; empty means all.
+    pub namespaces: Vec<String>,
+    /// The namespace of the operator itself.
+    pub own: String,
+    /// The `ConfigMap` that stops all writes.
+    pub kill_switch: String,
+}
+
+/// One store a watched namespace.
+pub struct Many<K: Lookup + Clone + 'static>(Vec<Store<K>>)
+where
+    K::DynamicType: Eq + std::hash::Hash + Clone;
+
+impl<K: Lookup<DynamicType = ()> + Clone + 'static> Many<K> {
+    /// Every object.
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.0.iter().flat_map(Store::state).collect()
+    }
+
+    /// Whether the first list has been read.
+    fn is_synced(&self) -> bool
+    where
+        K: Send + Sync,
+    {
+        self.0.iter().all(|store| store.wait_until_ready().now_or_never().is_some_and(|ready| ready.is_ok()))
+    }
+}
+
+impl Stores {
+    /// Starts the watches on `tasks`; `due` is told when something that matters changes.
+    pub fn start(client: &Client, scope: &Scope, due: &Arc<Notify>, tasks: &mut JoinSet<()>) -> Self {
+        let mut watches = Watches { client, namespaces: &scope.namespaces, due, tasks };
+        let own: Api<SlimConfigMap> = Api::namespaced(client.clone(), &scope.own);
+        let only_switch = Config::default().fields(&format!("metadata.name={}", scope.kill_switch));
+        Self {
+            workloads: watches.namespaced(Some(generation)),
+            pools: watches.cluster(None),
+            deployments: watches.namespaced(None),
+            stateful_sets: watches.namespaced(None),
+            hpas: watches.namespaced(None),
+            pods: watches.cluster(Some(readiness)),
+            nodes: watches.cluster(None),
+            namespaces: watches.cluster(None),
+            switch: Many(vec![watches.start(own, only_switch, Some(|map| map.data.len() as u64))]),
+        }
+    }
+
+    /// Whether each store has read its first list, by name.
+    pub fn synced(&self) -> [(&'static str, bool); 9] {
+        [
+            ("gpuworkloads", self.workloads.is_synced()),
+            ("gpupools", self.pools.is_synced()),
+            ("deployments", self.deployments.is_synced()),
+            ("statefulsets", self.stateful_sets.is_synced()),
+            ("horizontalpodautoscalers", self.hpas.is_synced()),
+            ("pods", self.pods.is_synced()),
+            ("nodes", self.nodes.is_synced()),
+            ("namespaces", self.namespaces.is_synced()),
+            ("kill switch", self.switch.is_synced()),
+        ]
+    }
+
+    /// Why all writes are stopped, if they are.
+    pub fn stopped(&self) -> Option<String> {
+        let switch = self.switch.all();
+        let reason = switch.iter().find_map(|map| map.data.get("stop"))?.trim();
+        (!reason.is_empty() && reason != "false").then(|| reason.to_owned())
+    }
+}
+
+/// What about an object makes a cycle due at once when it changes.
+type Matters<K> = fn(&K) -> u64;
+
+fn generation(workload: &DeserializeGuard<GpuWorkload>) -> u64 {
+    workload.meta().generation.unwrap_or(0).unsigned_abs()
+}
+
+fn readiness(pod: &SlimPod) -> u64 {
+    u64::from(StatusCondition::holds(&pod.status.conditions, "Ready").is_some())
+}
+
+/// Starts watches.
+struct Watches<'a> {
+    client: &'a Client,
+    namespaces: &'a [String],
+    due: &'a Arc<Notify>,
+    tasks: &'a mut JoinSet<()>,
+}
+
+impl Watches<'_> {
+    fn namespaced<K: Watched>(&mut self, matters: Option<Matters<K>>) -> Many<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        if self.namespaces.is_empty() {
+            return self.cluster(matters);
+        }
+        let namespaces = self.namespaces;
+        let start = |namespace: &String| {
+            self.start(Api::namespaced(self.client.clone(), namespace), Config::default(), matters)
+        };
+        Many(namespaces.iter().map(start).collect())
+    }
+
+    fn cluster<K: Watched>(&mut self, matters: Option<Matters<K>>) -> Many<K> {
+        Many(vec![self.start(Api::all(self.client.clone()), Config::default(), matters)])
+    }
+
+    fn start<K: Watched>(&mut self, api: Api<K>, config: Config, matters: Option<Matters<K>>) -> Store<K> {
+        let (reader, writer) = store();
+        let due = Arc::clone(self.due);
+        let mut seen = HashMap::new();
+        let stream = watcher(api, config)
+            .default_backoff()
+            .modify(|object| {
+                object.meta_mut().managed_fields = None;
+                object.meta_mut().annotations = None;
+            })
+            .reflect(writer)
+            .for_each(move |event| {
+                match event {
+                    Ok(event) if matters.is_some_and(|matters| changed(&mut seen, &event, matters)) => due.notify_one(),
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(kind = %K::kind(&()), %error, "a watch failed and is tried again"),
+                }
+                std::future::ready(())
+            });
+        self.tasks.spawn(stream);
+        reader
+    }
+}
+
+/// What can be watched here.
+trait Watched:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K> Watched for K where K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static {}
+
+/// Whether what matters about the object is new.
+fn changed<K: Watched>(seen: &mut HashMap<String, u64>, event: &Event<K>, matters: Matters<K>) -> bool {
+    let uid = |object: &K| object.meta().uid.clone().unwrap_or_default();
+    match event {
+        Event::Apply(object) | Event::InitApply(object) => {
+            let now = matters(object);
+            seen.insert(uid(object), now) != Some(now)
+        }
+        Event::Delete(object) => seen.remove(&uid(object)).is_some(),
+        Event::Init | Event::InitDone => false,
+    }
+}
