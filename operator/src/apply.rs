@@ -67,6 +67,14 @@ pub enum ApplyError {
 }
 
 impl ApplyError {
+    /// Whether the next cycle may try again; else only after a pause, since nothing will have changed.
+    pub const fn is_transient(&self) -> bool {
+        match self {
+            Self::NotLeader | Self::Timeout | Self::Conflict => true,
+            Self::Forbidden(_) | Self::Gone | Self::Refused(_) => false,
+        }
+    }
+
     /// In one word.
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -111,7 +119,6 @@ async fn write_memory(job: &Job, client: &Client, lease: &LeaseView) -> Result<(
     within(lease, api.patch_status(&job.name, &params, &Patch::Merge(patch))).await.map(|_| ())
 }
 
-/// Tests the old value, so that a change by anybody else in between makes it fail instead of being overwritten.
 async fn scale(
     action: &Action,
     target: &TargetKey,
@@ -119,12 +126,7 @@ async fn scale(
     lease: &LeaseView,
 ) -> Result<(String, Timestamp), ApplyError> {
     let (namespace, kind, name) = target;
-    let patch: json_patch::Patch = serde_json::from_value(json!([
-        { "op": "test", "path": "/spec/replicas", "value": action.from },
-        { "op": "replace", "path": "/spec/replicas", "value": action.to },
-    ]))
-    .map_err(|error| ApplyError::Refused(error.to_string()))?;
-    let patch: Patch<()> = Patch::Json(patch);
+    let patch = scale_patch(action.from.0, action.to.0).map_err(|error| ApplyError::Refused(error.to_string()))?;
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let scaled: Scale = match kind.as_str() {
         "StatefulSet" => {
@@ -137,6 +139,17 @@ async fn scale(
         }
     };
     Ok((scaled.metadata.resource_version.unwrap_or_default(), Timestamp::now()))
+}
+
+/// Tests the old value, so that a change by anybody else in between makes it fail instead of being overwritten. A scale of
+/// zero has no `replicas` at all on the wire, so there an empty spec is tested.
+fn scale_patch(from: u32, to: u32) -> Result<Patch<()>, serde_json::Error> {
+    let test = match from {
+        0 => json!({ "op": "test", "path": "/spec", "value": {} }),
+        from => json!({ "op": "test", "path": "/spec/replicas", "value": from }),
+    };
+    let patch = json!([test, { "op": "add", "path": "/spec/replicas", "value": to }]);
+    Ok(Patch::Json(serde_json::from_value(patch)?))
 }
 
 async fn within<T>(lease: &LeaseView, call: impl Future<Output = kube::Result<T>>) -> Result<T, ApplyError> {
@@ -155,8 +168,8 @@ fn classified(error: &kube::Error) -> ApplyError {
             403 => ApplyError::Forbidden(status.message.clone()),
             404 => ApplyError::Gone,
             409 => ApplyError::Conflict,
-            // A JSON Patch whose `test` does not hold is answered as invalid.
-            422 if status.message.contains("test") => ApplyError::Conflict,
+            // A JSON Patch whose `test` does not hold is answered as invalid, without a word on why.
+            422 => ApplyError::Conflict,
             _ => ApplyError::Refused(status.message.clone()),
         },
         other => ApplyError::Refused(other.to_string()),

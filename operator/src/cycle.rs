@@ -126,9 +126,6 @@ impl Cycle {
         let decided = decided(&seen.world);
         let stopped = self.stores.stopped();
         let jobs = self.jobs(&seen, &decided, stopped.as_deref());
-        for job in &jobs {
-            tracing::debug!(namespace = job.namespace, name = job.name, "writes");
-        }
         let ahead: Vec<_> = jobs.iter().map(|job| (job.uid(), job.memory.clone())).collect();
         let outcomes = apply(jobs, &self.client, &self.lease).await;
         for (uid, memory) in ahead {
@@ -177,6 +174,7 @@ impl Cycle {
         }
         let ready: HashMap<&str, &Ready> = seen.subjects.iter().filter_map(by_uid).collect();
         let decisions = decided.iter().filter_map(|decided| decided.as_ref().ok());
+        let decisions = decisions.filter(|decision| !self.recall.pauses(&decision.id.uid, seen.world.now));
         decisions.filter_map(|decision| job(decision, ready.get(decision.id.uid.as_str())?, seen.world.now)).collect()
     }
 
@@ -191,7 +189,12 @@ impl Cycle {
                         contest.wrote(&outcome.target.2, outcome.action.to.0);
                     }
                 }
-                Err(error) => self.metrics.wrote(error.reason()),
+                Err(error) => {
+                    self.metrics.wrote(error.reason());
+                    if !error.is_transient() {
+                        self.recall.refused(&outcome.action.id.uid, world.now);
+                    }
+                }
             }
         }
         let written = |uid: &str| outcomes.iter().any(|one| one.action.id.uid == uid && one.result.is_ok());

@@ -41,7 +41,8 @@ pub async fn tell(client: &Client, id: &WorkloadId, identity: &str, happening: &
 fn event(id: &WorkloadId, identity: &str, happening: &Happening, now: Timestamp) -> Event {
     Event {
         metadata: ObjectMeta {
-            generate_name: Some(format!("{}.", id.name)),
+            // As client-go names them: unique, and sorted by time.
+            name: Some(format!("{}.{:x}", id.name, now.as_nanosecond())),
             namespace: Some(id.namespace.clone()),
             ..ObjectMeta::default()
         },

@@ -13,12 +13,16 @@ use wellfed_engine::memory::Memory;
 /// After this a write that the store never showed is given up: the store is believed again.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
+/// The pause after a write that was refused.
+const RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
+
 /// Carried over.
 #[derive(Default)]
 pub struct Recall {
     intents: HashMap<String, (i64, Parsed)>,
     memories: HashMap<String, Memory>,
     writes: HashMap<TargetKey, Written>,
+    pauses: HashMap<String, Timestamp>,
     /// Changes by others, a workload's uid.
     pub contests: HashMap<String, Contest>,
 }
@@ -74,6 +78,16 @@ impl Recall {
         self.writes.insert(target, Written { replicas, version, at });
     }
 
+    /// A write was refused for a reason that will not go away by itself: no further try before `RETRY_AFTER`.
+    pub fn refused(&mut self, uid: &str, at: Timestamp) {
+        self.pauses.insert(uid.to_owned(), at + RETRY_AFTER);
+    }
+
+    /// Whether writes of this workload pause.
+    pub fn pauses(&self, uid: &str, now: Timestamp) -> bool {
+        self.pauses.get(uid).is_some_and(|until| now < *until)
+    }
+
     /// The number of a target, and whether a write of ours is still on its way into the store.
     pub fn settle(&mut self, target: &TargetKey, shown: u32, version: &str, now: Timestamp) -> (u32, bool) {
         let Some(written) = self.writes.get(target) else { return (shown, false) };
@@ -90,6 +104,7 @@ impl Recall {
     pub fn keep_only(&mut self, uids: &HashSet<String>) {
         self.intents.retain(|uid, _| uids.contains(uid));
         self.memories.retain(|uid, _| uids.contains(uid));
+        self.pauses.retain(|uid, _| uids.contains(uid));
         self.contests.retain(|uid, _| uids.contains(uid));
     }
 }

@@ -104,13 +104,14 @@ impl Reporter<'_> {
         let object = subject.object.as_ref()?.0.as_ref().ok()?;
         let uid = &subject.id.uid;
         let last = told.workloads.entry(uid.clone()).or_insert_with(|| Last::of(object.status.as_ref()));
+        let failed_before = last.failure.clone();
         last.note(outcomes);
         let (mut status, aspects) = self.compose(object, subject, decided, last.failure.as_ref());
         status.conditions = status::conditions(&aspects, &last.conditions, object.metadata.generation, self.now);
         let memory = memory_text(decided).or_else(|| last.memory.clone());
         status.memory.clone_from(&memory);
         let worth = Worth::of(&status);
-        let mut happenings = scalings(outcomes, decided);
+        let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if worth != last.worth {
             happenings.extend(transitions(&last.conditions, &status.conditions));
             happenings.extend(foreign(subject));
@@ -225,7 +226,8 @@ fn memory_text(decided: Option<&Decided>) -> Option<String> {
     serde_json::to_string(&decision.memory).ok()
 }
 
-fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>) -> Vec<Happening> {
+/// Every write that went through, and a failure once, however often it is tried again.
+fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before: Option<&(String, String)>) -> Vec<Happening> {
     let why = decided.and_then(|decided| decided.as_ref().ok()).map(explain::sentence).unwrap_or_default();
     let happening = |outcome: &&Outcome| {
         let action = &outcome.action;
@@ -245,7 +247,10 @@ fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>) -> Vec<Happening> 
             },
         }
     };
-    outcomes.iter().map(happening).collect()
+    let told = |outcome: &&Outcome| {
+        outcome.result.as_ref().err().is_some_and(|error| before.is_some_and(|(reason, _)| reason == error.reason()))
+    };
+    outcomes.iter().filter(|outcome| !told(outcome)).map(happening).collect()
 }
 
 /// Conditions that turned; the first look at a healthy workload tells nothing.

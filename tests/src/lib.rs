@@ -3,12 +3,17 @@
 //! - [`plane`]: etcd, kube-apiserver, controller-manager, scheduler and KWOK, started, stopped, killed and restarted.
 //! - [`prometheus`]: a real Prometheus that scrapes the GPU world.
 //! - [`fixture`]: a namespace and fake GPU nodes of a test's own; [`until`](mod@until): waits that say what they saw.
+//! - [`operator`]: the operator as its charts install it, run outside with its `ServiceAccount`'s token.
+//! - [`world`]: the GPU world as a process.
+//! - [`demo`]: what `make demo` plays, shows and checks.
 //! - [`audit`]: who wrote and read what, from the API server's audit log.
 //! - [`tools`]: the pinned `kubectl` and `helm`.
 
 pub mod audit;
 pub mod binaries;
+pub mod demo;
 pub mod fixture;
+pub mod operator;
 pub mod plane;
 pub mod process;
 pub mod prometheus;
@@ -16,6 +21,7 @@ pub mod state;
 pub mod supervise;
 pub mod tools;
 pub mod until;
+pub mod world;
 
 pub use fixture::Fixture;
 pub use plane::{Part, Plane, RunningPlane};

@@ -55,13 +55,13 @@ impl GpuEvidence {
         self.engine.or(stand_in).filter(|_| !self.contradicts())
     }
 
-    /// Always running kernels that use nothing: the profiling counters are broken (seen after XID 31), or the job hangs.
-    /// Either way the numbers do not tell whether GPUs wait for data.
+    /// Profiling counters that never moved, on a GPU that is not known to idle: they are broken (seen after XID 31), or
+    /// the job hangs in kernels that do nothing. Either way the numbers do not tell whether GPUs wait for data.
     pub fn contradicts(&self) -> bool {
         let profiled = [self.engine, self.tensor, self.dram];
-        self.util.is_some_and(|util| util.at_least(0.9))
-            && profiled.iter().any(Option::is_some)
-            && profiled.iter().flatten().all(|value| value.below(1e-9))
+        let idle = self.util.is_some_and(|util| util.below(0.9));
+        let still = profiled.iter().flatten().all(|value| value.mean < 1e-9);
+        !idle && still && profiled.iter().any(Option::is_some)
     }
 }
 

@@ -20,12 +20,17 @@ pub struct Ask {
     pub ages: Option<String>,
     /// The labels by which rows belong to workloads.
     pub by: Vec<String>,
+    /// The question itself sets such a label, so that a row's age can't be found by it.
+    pub relabels: bool,
 }
 
 impl Ask {
     /// The question `query`, whose rows belong to workloads by the labels `by`.
     pub fn new(endpoint: &str, query: &Query, by: Vec<String>) -> Self {
-        Self { endpoint: endpoint.to_owned(), query: query.text().to_owned(), ages: ages(query, &by), by }
+        let text = query.text();
+        let sets = |label: &String| text.contains(&format!("(\"{label}\"")) || text.contains(&format!(", \"{label}\","));
+        let relabels = (text.contains("label_replace") || text.contains("label_join")) && by.iter().any(sets);
+        Self { endpoint: endpoint.to_owned(), query: text.to_owned(), ages: ages(query, &by), by, relabels }
     }
 }
 

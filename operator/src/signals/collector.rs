@@ -4,7 +4,7 @@ use super::ask::{Ask, Asks};
 use super::board::{Board, Latest};
 use super::client::{Endpoint, FetchError, Row, Shape};
 use futures::{StreamExt, stream};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,16 +78,16 @@ impl Collector {
         let rows = self.rows(endpoint, &ask.query, now).await?;
         let ages = match &ask.ages {
             Some(query) => self.ages(endpoint, query, now).await?,
-            None => Vec::new(),
+            None => None,
         };
-        Ok(Latest::answered(ask, rows, &ages, now))
+        Ok(Latest::answered(ask, rows, ages.as_deref(), now))
     }
 
-    /// A selector over several metric names has no age that Prometheus can give; its answer then counts as of now.
-    async fn ages(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Vec<Row>, ReadFailure> {
+    /// None for a selector over several metric names: Prometheus can't give its age.
+    async fn ages(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Option<Vec<Row>>, ReadFailure> {
         match self.rows(endpoint, query, at).await {
-            Err(ReadFailure::BadQuery) => Ok(Vec::new()),
-            other => other,
+            Err(ReadFailure::BadQuery) => Ok(None),
+            other => other.map(Some),
         }
     }
 
@@ -104,7 +104,3 @@ fn told(error: &FetchError) -> ReadFailure {
     error.failure()
 }
 
-/// For tokio, which counts in unsigned time.
-pub fn unsigned(duration: SignedDuration) -> Duration {
-    duration.unsigned_abs()
-}

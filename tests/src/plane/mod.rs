@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use error::PlaneError;
 pub(crate) use health::ask;
 pub use part::Part;
+pub use ports::free as free_port;
 pub use running::RunningPlane;
 
 use crate::audit::{Audit, AuditError};

@@ -134,6 +134,7 @@ impl RunningPlane {
             name: part.program().to_owned(),
             program: self.plane.binaries.path(part.program())?,
             args: self.layout.args(part).into_iter().map(Into::into).collect(),
+            env: Vec::new(),
             log: self.layout.log(part),
         })
     }

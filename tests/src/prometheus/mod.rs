@@ -124,6 +124,7 @@ impl Prometheus {
             name: "prometheus".to_owned(),
             program: self.binaries.path("prometheus")?,
             args: args.map(Into::into).to_vec(),
+            env: Vec::new(),
             log: folder.join("prometheus.log"),
         })
     }

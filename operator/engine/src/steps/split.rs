@@ -43,15 +43,17 @@ fn sum(places: &[Place]) -> Replicas {
 }
 
 fn shrink(places: &mut [Place], number: Replicas) {
-    let mut surplus = sum(places).minus(number);
+    // Eight targets of an int32 each exceed a u32.
+    let all: u64 = places.iter().map(|place| u64::from(place.target.0)).sum();
+    let mut surplus = all.saturating_sub(u64::from(number.0));
     for (only_waiting, keep_base) in [(true, true), (true, false), (false, true), (false, false)] {
         for with_base in [true, false] {
             for place in places.iter_mut().rev().filter(|place| place.has_base() == with_base) {
                 let above = if keep_base { place.target.minus(place.base()) } else { place.target };
                 let available = if only_waiting { above.min(place.waiting) } else { above };
-                let taken = available.min(surplus);
+                let taken = available.min(Replicas(u32::try_from(surplus).unwrap_or(u32::MAX)));
                 place.take(taken);
-                surplus = surplus.minus(taken);
+                surplus -= u64::from(taken.0);
             }
         }
     }

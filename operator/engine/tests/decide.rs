@@ -1,0 +1,91 @@
+//! All workloads in one pass.
+
+use wellfed_engine::decide;
+use wellfed_engine::decide::{Panicked, decide_with};
+use wellfed_engine::decision::{Decision, Step};
+use wellfed_engine::policy::Mode;
+use wellfed_engine::testing::{server, trainer, world};
+
+#[test]
+fn every_step_begins_where_the_last_one_ended() {
+    let decision = world().workload(server("chat").running(4).wanting(80).max(6)).decision("chat");
+
+    let steps: Vec<_> = decision.steps.iter().map(|record| record.step).collect();
+    assert_eq!(steps, [Step::Demand, Step::Stabilise, Step::Bounds, Step::Gate, Step::Capacity, Step::Split]);
+    let numbers: Vec<_> = decision.steps.iter().map(|record| (record.before.0, record.after.0)).collect();
+    assert_eq!(numbers, [(4, 80), (80, 8), (8, 6), (6, 6), (6, 6), (6, 6)]);
+    assert_eq!(decision.binding(), Step::Bounds);
+}
+
+#[test]
+fn demand_binds_when_nothing_else_does() {
+    assert_eq!(world().workload(server("chat").running(4).wanting(6)).decision("chat").binding(), Step::Demand);
+    assert_eq!(world().workload(server("chat").running(4).wanting(4)).decision("chat").binding(), Step::Demand);
+}
+
+#[test]
+fn the_maximum_wins_over_the_minimum() {
+    let decision = world().workload(server("chat").running(4).wanting(4).min(9).max(2)).decision("chat");
+
+    assert_eq!(decision.number.0, 2);
+}
+
+/// F5 (aibrix #436): workloads of one name, and signals of one name, do not share a memory.
+#[test]
+fn workloads_of_one_name_in_two_namespaces_are_two() {
+    let elsewhere = world().workload(server("chat").running(4).wanting(9)).world.workloads.remove(0);
+    let mut scenario = world().workload(server("chat").running(4).wanting(5));
+    scenario.world.workloads.push(elsewhere);
+    scenario.world.workloads[1].id.namespace = "web".to_owned();
+
+    let numbers: Vec<_> =
+        decide(&scenario.world).into_iter().flatten().map(|one| (one.id.namespace, one.number.0)).collect();
+
+    assert_eq!(numbers, [("ml".to_owned(), 5), ("web".to_owned(), 8)]);
+}
+
+#[test]
+fn one_panic_stops_no_other_workload() {
+    let world =
+        world().workload(server("broken").created(-90_000).running(1)).workload(server("chat").running(4)).world;
+
+    let decided = decide_with(&world, |workload, _, _| {
+        assert_ne!(workload.id.name, "broken", "a bug");
+        Decision::unchanged(workload)
+    });
+
+    let Err(Panicked { id, message }) = &decided[0] else { panic!("it did not panic") };
+    assert_eq!(id.name, "broken");
+    assert!(message.contains("a bug"), "{message}");
+    assert_eq!(decided[1].as_ref().unwrap().number.0, 4);
+}
+
+#[test]
+fn nothing_is_decided_while_it_is_paused() {
+    let paused = server("chat").running(4).min(6).wanting(9).mode(Mode::Paused);
+
+    let decision = world().workload(paused).decision("chat");
+
+    assert_eq!((decision.number.0, decision.changes()), (4, false));
+    assert_eq!(decision.steps, []);
+}
+
+#[test]
+fn a_recommendation_is_the_number_that_would_be_written() {
+    let with = |mode| {
+        let trainer = trainer("vision-train").running(4).wanting(8).busy().mode(mode);
+        world().workload(trainer).after(3).decision("vision-train")
+    };
+
+    assert_eq!(with(Mode::Recommend), with(Mode::Auto));
+}
+
+#[test]
+fn since_when_demand_is_above_the_replicas_is_remembered_without_a_pause() {
+    let chat = |wanted| server("chat").running(4).wanting(wanted);
+    let above = world().workload(chat(6)).remembered(false).later(60).remembered(false);
+    let since = |scenario: &wellfed_engine::testing::Scenario| scenario.find("chat").unwrap().memory.demand_above_since;
+
+    assert_eq!(since(&above), Some(wellfed_engine::testing::NOW));
+    assert_eq!(since(&above.becomes(chat(4)).remembered(false)), None);
+}

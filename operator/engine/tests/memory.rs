@@ -1,0 +1,151 @@
+//! What is kept in status: small, and the same after it was written and read.
+
+use wellfed_engine::evidence::{ContainerEvidence, GpuEvidence};
+use wellfed_engine::judge;
+use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
+use wellfed_engine::opinion::Opinion;
+use wellfed_engine::policy::{Class, Select};
+use wellfed_engine::span::Span;
+use wellfed_engine::testing::{
+    Scenario, WorkloadBuilder, at, average, busy_gpu, evidence, in_pool, pace, pods, secs, server, starved_gpu,
+    trainer, world,
+};
+use wellfed_engine::units::Replicas;
+use wellfed_engine::world::Workload;
+
+fn text(memory: &Memory) -> String {
+    serde_json::to_string(memory).unwrap()
+}
+
+fn read(text: &str) -> Memory {
+    Memory::parse(text, |text| serde_json::from_str(text).ok()).unwrap()
+}
+
+fn memory<'a>(scenario: &'a Scenario, name: &str) -> &'a Memory {
+    &scenario.find(name).unwrap().memory
+}
+
+/// The operator is killed and starts again: nothing but the memory in status survives.
+fn restarted(scenario: Scenario, name: &str) -> Scenario {
+    scenario.change(name, |workload| workload.memory = read(&text(&workload.memory)))
+}
+
+#[test]
+fn a_quiet_workload_remembers_next_to_nothing() {
+    let quiet = (0..100)
+        .fold(world().workload(server("chat").running(4).wanting(4)), |quiet, _| quiet.later(5).remembered(true));
+
+    assert_eq!(
+        text(memory(&quiet, "chat")),
+        r#"{"version":1,"adoption":"Done","desires":[[1700000005000,4,4]],"gate":{}}"#
+    );
+}
+
+#[test]
+fn a_damaged_or_foreign_memory_is_forgotten() {
+    let parse = |text: &str| Memory::parse(text, |text| serde_json::from_str(text).ok());
+    let foreign = text(&Memory { version: VERSION + 1, ..Memory::default() });
+
+    assert_eq!(parse(""), None);
+    assert_eq!(parse("{"), None);
+    assert_eq!(parse(&foreign), None);
+    assert_eq!(parse(&text(&Memory::default())), Some(Memory::default()));
+}
+
+/// F7 (kubeai #383, #382, #265): a restart loses no window, no veto and no rate.
+#[test]
+fn a_restart_changes_no_decision() {
+    let starved = trainer("vision-train").running(4).wanting(8).gpu_activity(0.2212).throttled(0.4047);
+    let slow = server("chat").running(2).wanting(50).policy(|policy| policy.behavior.up = pace(0, &[pods(4, 60)]));
+    let mut uninterrupted = world().workload(starved).workload(slow).later(3);
+    uninterrupted.world.now = uninterrupted.world.now + secs(1) / 7;
+    let mut killed = uninterrupted.clone();
+    for _ in 0..40 {
+        uninterrupted = uninterrupted.later(13).evaluated().remembered(true);
+        killed = restarted(restarted(killed.later(13).evaluated().remembered(true), "chat"), "vision-train");
+
+        assert_eq!(killed.decision("chat"), uninterrupted.decision("chat"));
+        assert_eq!(killed.decision("vision-train"), uninterrupted.decision("vision-train"));
+    }
+}
+
+/// F7: load 0 and five replicas after a restart still shrink after the window.
+#[test]
+fn idle_replicas_still_go_after_a_restart() {
+    let busy_then_idle = world().workload(server("chat").running(5).wanting(5)).remembered(true).later(600);
+    let idle = busy_then_idle.becomes(server("chat").running(5).wanting(1)).later(100).remembered(true);
+
+    let later = restarted(idle, "chat").later(301);
+
+    assert_eq!(later.decision("chat").number.0, 1);
+}
+
+#[test]
+fn adoption_ends_and_is_not_begun_again_by_a_gap() {
+    let chat = |wanted| server("chat").running(4).wanting(wanted);
+    let settled = world().workload(chat(4).new_here()).remembered(true).later(300).remembered(true);
+
+    assert_eq!(memory(&settled, "chat").adoption, Adoption::Done);
+    let gap = settled.becomes(server("chat").running(4).signal(average("load", f64::NAN, 10.0))).remembered(true);
+    assert_eq!(memory(&gap, "chat").adoption, Adoption::Done);
+}
+
+#[test]
+fn pools_that_are_gone_are_forgotten() {
+    let chat = |pool: &str| server("chat").pool(in_pool(pool).running(1).asked(3)).wanting(3);
+    let short = world().workload(chat("old")).remembered(true);
+    let moved = short.clone().becomes(chat("new")).remembered(true);
+    let pools =
+        |scenario: &Scenario| memory(scenario, "chat").short.keys().map(ToString::to_string).collect::<Vec<_>>();
+
+    assert_eq!(pools(&short), ["old"]);
+    assert_eq!(pools(&moved), ["new"]);
+}
+
+/// The worst that the API allows: eight pools with names of 63 characters, a number that changes at every cycle under a
+/// policy that looks back half an hour, all rules firing.
+#[test]
+fn the_worst_memory_fits_into_four_kibibytes() {
+    let pool = |number: usize| in_pool(&format!("{number}{}", "p".repeat(62))).spill_after(1).asked(2_000_000_000);
+    let cruel = |load: f64| -> WorkloadBuilder {
+        let pools = (0..8).map(pool);
+        let workload =
+            trainer("cruel").max(2_147_483_647).signal(average("load", load, 10.0)).busy().policy(|policy| {
+                policy.behavior.up = pace(1_800, &[pods(2_000_000_000, 1_800)]);
+                policy.behavior.down = policy.behavior.up.clone();
+                policy.behavior.down.select = Select::Min;
+            });
+        pools.fold(workload, WorkloadBuilder::pool)
+    };
+    let mut scenario = world().workload(cruel(1.0));
+    let mut largest = 0;
+    for cycle in 0..1_000_u32 {
+        scenario = scenario.becomes(cruel(f64::from(cycle * 7_919 % 1_000) * 20_000_000.0)).later(5).evaluated();
+        scenario = scenario.change("cruel", all_at_once).remembered(true);
+        largest = largest.max(text(memory(&scenario, "cruel")).len());
+    }
+
+    let kept = memory(&scenario, "cruel");
+    assert_eq!((kept.gate.counts.len(), kept.short.len(), kept.spilled.len(), kept.ups.len()), (3, 8, 8, 12));
+    assert!(largest <= 4_096, "{largest} bytes: {}", text(memory(&scenario, "cruel")));
+}
+
+/// Every pool spilled, every rule that exists standing, and changes in both directions all the time.
+fn all_at_once(workload: &mut Workload) {
+    let now = Moment(at(86_400));
+    workload.memory.spilled = workload.policy.pools.iter().map(|pool| (pool.name(), now)).collect();
+    let changes = vec![Change { at: now, replicas: Replicas(2_000_000_000) }; 20];
+    (workload.memory.ups, workload.memory.downs) = (changes.clone(), changes);
+    let exact = |value| Some(Span::exact(value));
+    let copying = GpuEvidence { pcie_rx: exact(1.234_567_891e9), ..starved_gpu() };
+    let container = ContainerEvidence {
+        cores: exact(7.777_777),
+        limit: Some(8.0),
+        throttled: exact(0.444_444),
+        pressure: exact(0.333_333),
+    };
+    let looks = [(copying, vec![container]), (busy_gpu(), vec![]), (starved_gpu(), vec![])];
+    let findings =
+        looks.iter().flat_map(|(gpu, containers)| judge(&evidence(Class::Training, &[*gpu], containers)).findings);
+    workload.opinion = workload.opinion.take().map(|opinion| Opinion { findings: findings.collect(), ..opinion });
+}

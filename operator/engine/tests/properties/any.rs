@@ -1,0 +1,189 @@
+//! Random worlds, plain and absurd ones.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use wellfed_engine::memory::Memory;
+use wellfed_engine::policy::{Class, GateMode, Mode, OnUnknown, Pace, RatePolicy, Select};
+use wellfed_engine::reading::{Oddity, ReadFailure, Reading};
+use wellfed_engine::span::Span;
+use wellfed_engine::testing::{
+    NOW, PoolBuilder, Scenario, Signal, WorkloadBuilder, at, average, batch, broken, busy_gpu, each, evidence, in_pool,
+    percent, pods, secs, server, starved_gpu, trainer, unlimited_pool, unread, value, world,
+};
+
+pub const POOLS: [&str; 3] = ["a", "b", "c"];
+
+/// One to four workloads that share up to three pools.
+pub fn scenario() -> impl Strategy<Value = Scenario> {
+    (vec(workload(), 1..=4), cluster()).prop_map(|(workloads, cluster)| populated(cluster, workloads))
+}
+
+/// One workload, so that nothing but itself can change its number.
+pub fn lone() -> impl Strategy<Value = Scenario> {
+    (workload(), cluster()).prop_map(|(workload, cluster)| populated(cluster, vec![workload]))
+}
+
+fn populated(cluster: Scenario, workloads: Vec<WorkloadBuilder>) -> Scenario {
+    let mut scenario = workloads.into_iter().fold(cluster, Scenario::workload);
+    for (number, workload) in (0_i64..).zip(&mut scenario.world.workloads) {
+        workload.id.name = format!("workload-{number}");
+        workload.created = at(-number);
+    }
+    scenario
+}
+
+fn cluster() -> impl Strategy<Value = Scenario> {
+    (vec(vec(0_u32..=8, 0..5), 3), option::of(0_u32..60)).prop_map(|(pools, limit)| {
+        let cluster = POOLS.iter().zip(pools).fold(world(), |cluster, (name, free)| cluster.pool(name, &free));
+        limit.map_or(cluster.clone(), |limit| cluster.limit("a", limit))
+    })
+}
+
+/// With up to three signals.
+fn workload() -> impl Strategy<Value = WorkloadBuilder> {
+    (silent_workload(), vec(signal(), 0..4))
+        .prop_map(|(silent, signals)| signals.into_iter().fold(silent, WorkloadBuilder::signal))
+}
+
+/// Without signals.
+pub fn silent_workload() -> impl Strategy<Value = WorkloadBuilder> {
+    let numbers = (0_u32..6, 0_u32..30, 0_u32..9);
+    let kind = (0_u8..3, mode(), gate_mode(), on_unknown(), any::<bool>());
+    let speed = (pace(), pace());
+    (numbers, kind, pools(), speed).prop_map(|((min, max, gpus), kind, pools, speed)| {
+        let (class, mode, gate, on_unknown, adopted) = kind;
+        let new = [server, trainer, batch][usize::from(class)]("workload");
+        let new = if adopted { new } else { new.remembering(Memory::default()) };
+        let new = new.min(min).max(max).gpus_each(gpus).mode(mode).gate(gate).on_unknown(on_unknown);
+        let new = new.policy(|policy| (policy.behavior.up, policy.behavior.down) = speed);
+        pools.into_iter().fold(new, WorkloadBuilder::pool)
+    })
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![6 => Just(Mode::Auto), 1 => Just(Mode::Recommend)]
+}
+
+fn gate_mode() -> impl Strategy<Value = GateMode> {
+    prop_oneof![4 => Just(GateMode::Enforce), 1 => Just(GateMode::Advise), 1 => Just(GateMode::Off)]
+}
+
+fn on_unknown() -> impl Strategy<Value = OnUnknown> {
+    prop_oneof![Just(OnUnknown::Allow), Just(OnUnknown::Hold)]
+}
+
+fn pace() -> impl Strategy<Value = Pace> {
+    let select = prop_oneof![4 => Just(Select::Max), 2 => Just(Select::Min), 1 => Just(Select::Disabled)];
+    let window = prop_oneof![2 => Just(0_i64), 1 => Just(60), 1 => Just(300)];
+    (window, vec(rate(), 0..3), select).prop_map(|(window, policies, select)| Pace {
+        window: secs(window),
+        tolerance: 0.1,
+        policies,
+        select,
+    })
+}
+
+fn rate() -> impl Strategy<Value = RatePolicy> {
+    let period = prop_oneof![Just(15_i64), Just(60), Just(1_800)];
+    (any::<bool>(), 1_u32..200, period)
+        .prop_map(|(whole, amount, period)| if whole { pods(amount / 10 + 1, period) } else { percent(amount, period) })
+}
+
+fn pools() -> impl Strategy<Value = Vec<PoolBuilder>> {
+    let named = POOLS.map(|name| pool(in_pool(name)));
+    let named = (named, 1_usize..=3).prop_map(|(pools, count)| pools.into_iter().take(count).collect());
+    prop_oneof![4 => named, 1 => pool(unlimited_pool()).prop_map(|pool| vec![pool])]
+}
+
+/// An empty pool entry with random pods and limits.
+fn pool(empty: PoolBuilder) -> impl Strategy<Value = PoolBuilder> {
+    let pods = (0_u32..5, 0_u32..3, 0_u32..3, 0_u32..2, 0_i64..2_000);
+    let policy = (option::of(0_u32..4), option::of(0_u32..8), option::of(0_u32..120), option::of(30_i64..600));
+    (pods, policy, option::of(0_u32..8)).prop_map(move |(pods, policy, asked)| {
+        let (running, pending, starting, ended, seconds) = pods;
+        let (base, max, share, spill) = policy;
+        let pool = empty.clone().running(running).pending(pending, seconds).starting(starting, seconds).ended(ended);
+        let pool = base.map_or(pool.clone(), |base| pool.base(base));
+        let pool = max.map_or(pool.clone(), |max| pool.max(max));
+        let pool = share.filter(|_| max.is_none()).map_or(pool.clone(), |share| pool.max_percent(share));
+        let pool = spill.map_or(pool.clone(), |spill| pool.spill_after(spill));
+        asked.map_or(pool.clone(), |asked| pool.asked(asked))
+    })
+}
+
+pub fn signal() -> impl Strategy<Value = Signal> {
+    let target = prop_oneof![Just(0.1), Just(1.0), Just(10.0), 0.001_f64..50.0];
+    let one = (load(), target.clone(), any::<bool>()).prop_map(|(load, target, average_value)| {
+        if average_value { average("average", load, target) } else { value("value", load, target) }
+    });
+    let rows =
+        (target, vec(option::weighted(0.8, load()), 0..14)).prop_map(|(target, rows)| each("each", target, &rows));
+    prop_oneof![4 => one, 4 => rows, 1 => trouble().prop_map(|why| broken("broken", why)), 1 => trouble().prop_map(|why| unread("unread", why))]
+}
+
+fn load() -> impl Strategy<Value = f64> {
+    prop_oneof![1 => Just(0.0), 8 => 0.0_f64..200.0, 1 => any::<f64>()]
+}
+
+fn trouble() -> impl Strategy<Value = Reading<f64>> {
+    prop_oneof![
+        Just(Reading::Missing),
+        Just(Reading::Failed(ReadFailure::Timeout)),
+        Just(Reading::Implausible(Oddity::NotANumber)),
+        (0.0_f64..100.0).prop_map(|value| Reading::Stale { value, at: NOW }),
+    ]
+}
+
+/// Evidence of up to ten GPUs that the pods ask for, of which some may not be seen.
+pub fn any_evidence() -> impl Strategy<Value = Evidence> {
+    let class = prop_oneof![Just(Class::Training), Just(Class::Inference)];
+    (class, vec(gpu(), 0..10), vec(container(), 0..4), prop_oneof![4 => Just(0_u32), 1 => 0_u32..3], 280_i64..900)
+        .prop_map(|(class, gpus, containers, unseen, covered)| {
+            let seen = evidence(class, &gpus, &containers);
+            Evidence { expected_gpus: seen.expected_gpus + unseen, covered: secs(covered), ..seen }
+        })
+}
+
+fn gpu() -> impl Strategy<Value = GpuEvidence> {
+    let profiled = (share(), share(), share(), share());
+    let measured = (option::of(share()), profiled, option::weighted(0.8, 0.0_f64..3e9), any::<bool>()).prop_map(
+        |(util, (engine, sm, dram, tensor), rx, profiles)| GpuEvidence {
+            util,
+            engine: Some(engine).filter(|_| profiles),
+            engine_lost: false,
+            sm: Some(sm).filter(|_| profiles),
+            dram: Some(dram).filter(|_| profiles),
+            tensor: Some(tensor).filter(|_| profiles),
+            pcie_rx: rx.map(Span::exact),
+            shared: false,
+        },
+    );
+    let full_and_idle = GpuEvidence {
+        util: Some(Span::exact(1.0)),
+        engine: Some(Span::exact(0.0)),
+        tensor: Some(Span::exact(0.0)),
+        ..GpuEvidence::default()
+    };
+    let gpu = prop_oneof![3 => measured, 16 => Just(starved_gpu()), 1 => Just(busy_gpu()), 1 => Just(full_and_idle)];
+    (gpu, prop::bool::weighted(0.1)).prop_map(|(gpu, shared)| GpuEvidence { shared, ..gpu })
+}
+
+fn share() -> impl Strategy<Value = Span> {
+    let samples = prop_oneof![vec(Just(0.0), 10), vec(0.0_f64..0.4, 10), vec(0.0_f64..1.0, 10), vec(0.7_f64..1.0, 10)];
+    samples.prop_map(|samples| Span::of(&samples, 10, 1.0).unwrap())
+}
+
+fn container() -> impl Strategy<Value = ContainerEvidence> {
+    let limit = option::weighted(0.8, prop_oneof![Just(1.0), Just(8.0)]);
+    let used = prop_oneof![0.0_f64..1.0, 0.8_f64..1.0];
+    (option::weighted(0.8, used), limit, option::of(share()), option::of(share())).prop_map(
+        |(used, limit, throttled, pressure)| ContainerEvidence {
+            cores: used.map(|used| Span::exact(used * limit.unwrap_or(8.0))),
+            limit,
+            throttled,
+            pressure,
+        },
+    )
+}

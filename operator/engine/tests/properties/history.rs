@@ -1,0 +1,116 @@
+//! What must hold over time.
+
+use crate::any::{signal, silent_workload};
+use crate::decided;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use wellfed_engine::memory::Memory;
+use wellfed_engine::testing::{Scenario, Signal, WorkloadBuilder, busy_gpu, starved_gpu, world};
+use wellfed_engine::world::Workload;
+
+/// What happens between two looks.
+#[derive(Clone, Debug)]
+struct Moment {
+    milliseconds: i64,
+    signals: Vec<Signal>,
+    starved: Option<bool>,
+    written: bool,
+}
+
+fn moment() -> impl Strategy<Value = Moment> {
+    let seconds = prop_oneof![4 => 1_000_i64..6_000, 1 => 30_000_i64..400_000];
+    (seconds, vec(signal(), 1..3), proptest::option::of(any::<bool>()), any::<bool>())
+        .prop_map(|(milliseconds, signals, starved, written)| Moment { milliseconds, signals, starved, written })
+}
+
+/// `builder` with what the moment says of it.
+fn at_moment(builder: &WorkloadBuilder, moment: &Moment) -> WorkloadBuilder {
+    let builder = moment.signals.iter().fold(builder.clone(), |builder, signal| builder.signal(signal.clone()));
+    match moment.starved {
+        None => builder,
+        Some(true) => builder.seen(|gpu, container| {
+            *gpu = starved_gpu();
+            container.throttled = Some(wellfed_engine::span::Span::exact(1.0 / 3.0));
+        }),
+        Some(false) => builder.seen(|gpu, _| *gpu = busy_gpu()),
+    }
+}
+
+fn lived(scenario: Scenario, builder: &WorkloadBuilder, moment: &Moment) -> Scenario {
+    let mut scenario = scenario.becomes(at_moment(builder, moment));
+    scenario.world.now += jiff::SignedDuration::from_millis(moment.milliseconds) + jiff::SignedDuration::from_nanos(7);
+    scenario.evaluated()
+}
+
+fn text(workload: &Workload) -> String {
+    serde_json::to_string(&workload.memory).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Kills: desires or changes that are never merged.
+    #[test]
+    fn a_memory_never_exceeds_four_kibibytes(builder in silent_workload(), life in vec(moment(), 1..200)) {
+        let mut scenario = world().pool("a", &[8; 9]).pool("b", &[8; 9]).pool("c", &[8; 9]).workload(builder.clone());
+        for moment in &life {
+            scenario = lived(scenario, &builder, moment).remembered(moment.written);
+            let length = text(&scenario.world.workloads[0]).len();
+            prop_assert!(length <= 4_096, "{length} bytes");
+        }
+    }
+
+    /// Kills: moments finer than what is written, measured values that are not rounded, a field that is skipped.
+    #[test]
+    fn a_memory_that_was_written_and_read_decides_the_same(builder in silent_workload(), life in vec(moment(), 1..60)) {
+        let mut through = world().pool("a", &[8; 9]).workload(builder.clone());
+        let mut restarting = through.clone();
+        for moment in &life {
+            through = lived(through, &builder, moment);
+            restarting = lived(restarting, &builder, moment);
+            prop_assert_eq!(decided(&restarting.world), decided(&through.world));
+
+            through = through.remembered(moment.written);
+            restarting = restarting.remembered(moment.written);
+            let memory = &mut restarting.world.workloads[0].memory;
+            *memory = serde_json::from_str::<Memory>(&serde_json::to_string(memory).unwrap()).unwrap();
+            prop_assert_eq!(&*memory, &through.world.workloads[0].memory);
+        }
+    }
+
+    /// Kills: an adoption that ends at the first known reading, or at once.
+    #[test]
+    fn nothing_new_shrinks_within_its_first_window(builder in silent_workload(), life in vec(moment(), 1..60)) {
+        let builder = builder.new_here().max(1_000).policy(|policy| policy.behavior.down.window = wellfed_engine::testing::secs(300));
+        let mut scenario = world().workload(builder.clone());
+        let begin = scenario.world.now;
+        for moment in &life {
+            scenario = lived(scenario, &builder, moment);
+            if scenario.world.now.duration_since(begin + jiff::SignedDuration::from_millis(life[0].milliseconds)).as_secs() >= 300 {
+                break;
+            }
+            let decision = decided(&scenario.world).remove(0);
+            prop_assert!(decision.steps[1].after >= decision.current);
+            scenario = scenario.remembered(moment.written);
+        }
+    }
+
+    /// Kills: `noted` that stores the stabilised number (F3).
+    #[test]
+    fn what_was_wanted_long_ago_is_forgotten(builder in silent_workload(), life in vec(moment(), 1..40)) {
+        let builder = builder.policy(|policy| {
+            policy.behavior = wellfed_engine::testing::behavior();
+            policy.pools.clear();
+        });
+        let mut scenario = world().workload(builder.clone());
+        for moment in &life {
+            scenario = lived(scenario, &builder, moment).remembered(false);
+        }
+        let quiet = builder.signal(wellfed_engine::testing::average("average", 0.0, 1.0));
+        let mut scenario = scenario.becomes(quiet);
+        for _ in 0..140 {
+            scenario = scenario.later(5).remembered(false);
+        }
+        prop_assert_eq!(decided(&scenario.world)[0].steps[1].after.0, 0);
+    }
+}

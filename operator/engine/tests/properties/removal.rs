@@ -1,0 +1,139 @@
+//! Losing data never makes anything smaller, and never makes a case against growth.
+
+use crate::any::{any_evidence, lone};
+use crate::decided;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use wellfed_engine::evidence::Evidence;
+use wellfed_engine::judge;
+use wellfed_engine::opinion::Lean;
+use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::span::Span;
+use wellfed_engine::testing::Scenario;
+use wellfed_engine::world::{SignalValue, Workload};
+
+/// Loses one thing, `which` one of all there are.
+fn lose_sample(workload: &mut Workload, which: usize, forget: bool) {
+    let lost = if forget { Reading::Missing } else { Reading::Failed(ReadFailure::Timeout) };
+    let count = workload.signals.len();
+    let Some(signal) = workload.signals.get_mut(which % count.max(1)) else { return };
+    match &mut signal.value {
+        SignalValue::Pods(rows) if !rows.is_empty() => {
+            let name = rows.keys().nth(which / count % rows.len()).cloned().unwrap();
+            if forget {
+                rows.remove(&name);
+            } else {
+                rows.insert(name, lost);
+            }
+        }
+        value => *value = SignalValue::External(lost),
+    }
+}
+
+/// Makes a span what it would be with half of its samples gone.
+fn halve(span: &mut Option<Span>, largest: f64) {
+    *span = span.map(|span| Span { mean: span.mean, low: span.low / 2.0, high: f64::midpoint(span.high, largest) });
+}
+
+fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
+    let (gpus, containers) = (seen.gpus.len().max(1), seen.containers.len().max(1));
+    if what == 0 {
+        if !seen.gpus.is_empty() {
+            seen.gpus.remove(which % gpus);
+        }
+        return;
+    }
+    if let Some(gpu) = seen.gpus.get_mut(which % gpus) {
+        match what {
+            // A source that was there and is missing says so.
+            1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
+            2 => gpu.util = None,
+            3 => gpu.sm = None,
+            4 => gpu.dram = None,
+            5 => gpu.tensor = None,
+            6 => gpu.pcie_rx = None,
+            7 => halve(&mut gpu.engine, 1.0),
+            8 => halve(&mut gpu.util, 1.0),
+            9 => halve(&mut gpu.sm, 1.0),
+            10 => halve(&mut gpu.pcie_rx, 1e12),
+            _ => {}
+        }
+    }
+    if let Some(container) = seen.containers.get_mut(which % containers) {
+        match what {
+            11 => container.cores = None,
+            12 => container.limit = None,
+            13 => container.throttled = None,
+            14 => container.pressure = None,
+            15 => halve(&mut container.cores, 1_000.0),
+            16 => halve(&mut container.throttled, 1.0),
+            _ => {}
+        }
+    }
+    match what {
+        17 => seen.gpus.clear(),
+        18 => seen.containers.clear(),
+        19 => seen.covered /= 2,
+        _ => {}
+    }
+}
+
+/// A lone workload whose last pool has no maximum: where none may take the last replica, a smaller number finds no place.
+fn open() -> impl Strategy<Value = Scenario> {
+    lone().prop_map(|scenario| {
+        scenario.change("workload-0", |workload| workload.policy.pools.last_mut().unwrap().max = None)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Kills: `demand` without its hold, `demand` that skips a signal without a state, rows of pods that are not Ready
+    /// counted as known.
+    #[test]
+    fn a_lost_sample_never_makes_it_shrink(scenario in open(), which: usize, forget: bool) {
+        let mut fewer = scenario.world.clone();
+        lose_sample(&mut fewer.workloads[0], which, forget);
+        let (before, after) = (decided(&scenario.world).remove(0), decided(&fewer).remove(0));
+
+        prop_assert!(after.number >= before.number.min(before.current), "{} → {}", before.number, after.number);
+    }
+
+    /// Kills: `demand` that zips signals with states.
+    #[test]
+    fn a_lost_signal_never_makes_it_shrink(scenario in open(), keep in 0_usize..4) {
+        let mut fewer = scenario.world.clone();
+        fewer.workloads[0].signals.truncate(keep);
+        let (before, after) = (decided(&scenario.world).remove(0), decided(&fewer).remove(0));
+
+        prop_assert!(after.number >= before.number.min(before.current), "{} → {}", before.number, after.number);
+    }
+
+    /// Kills: `activity` that lets utilisation stand in for a lost engine, `most_gpus` over the GPUs seen alone, `below`
+    /// on the mean, a contradiction that voids the whole evidence, shared GPUs that turn a veto into advice for all.
+    #[test]
+    fn lost_evidence_never_turns_into_a_refusal(seen in any_evidence(), losses in proptest::collection::vec((0_u8..20, any::<usize>()), 1..4)) {
+        let mut fewer = seen.clone();
+        for (what, which) in losses {
+            lose_evidence(&mut fewer, what, which);
+        }
+        let (before, after) = (judge(&seen), judge(&fewer));
+
+        prop_assert!(refuses(before.lean) || !refuses(after.lean), "{:?} → {:?}\n{fewer:#?}", before.lean, after.lean);
+    }
+}
+
+/// A property over evidence that is never refused would prove nothing.
+#[test]
+fn the_generator_makes_refusals_to_lose() {
+    let mut runner = TestRunner::deterministic();
+    let seen = (0..1_000).map(|_| any_evidence().new_tree(&mut runner).unwrap().current());
+    let refused = seen.filter(|seen| refuses(judge(seen).lean)).count();
+
+    assert!((100..900).contains(&refused), "{refused} of 1000");
+}
+
+fn refuses(lean: Lean) -> bool {
+    matches!(lean, Lean::Refuse(_))
+}
