@@ -2,6 +2,8 @@
 //!
 //! One kind or concept a file. The CRDs under `crds/yaml` are generated from these types by `make bless`.
 
+#![allow(clippy::duplicated_attributes)] // a CRD has several printcolumns
+
 mod behavior;
 mod conditions;
 mod crd;

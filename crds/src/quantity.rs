@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn suffixes_mean_what_they_mean_to_kubernetes() {
-        let cases = [("32", 32.0), ("200m", 0.2), ("1.5k", 1500.0), ("2Ki", 2048.0), ("1e3", 1000.0), ("0", 0.0), ("1E", 1e18)];
+        let cases =
+            [("32", 32.0), ("200m", 0.2), ("1.5k", 1500.0), ("2Ki", 2048.0), ("1e3", 1000.0), ("0", 0.0), ("1E", 1e18)];
         for (text, number) in cases {
             assert_eq!(Quantity(text.into()).to_f64(), Ok(number), "{text}");
         }

@@ -19,7 +19,7 @@ pub struct GpuWorkloadStatus {
     /// What it should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_replicas: Option<i32>,
-    /// What the signals ask for, before bounds, gate and capacity.
+    /// What is wanted once behavior, minReplicas and maxReplicas have been applied: what the gate is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted_replicas: Option<i32>,
     /// Selects exactly the live pods; absent where no one selector does.

@@ -21,7 +21,11 @@ use serde::{Deserialize, Serialize};
     status = "GpuWorkloadStatus",
     derive = "PartialEq",
     doc = "A GPU workload whose replicas wellfed decides: it grows only where more GPUs would help.",
-    scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.replicas", label_selector_path = ".status.selector"),
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.selector"
+    ),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
     printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.replicas"),
     printcolumn(name = "Desired", type_ = "integer", json_path = ".status.desiredReplicas"),

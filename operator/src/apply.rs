@@ -128,15 +128,12 @@ async fn scale(
     let (namespace, kind, name) = target;
     let patch = scale_patch(action.from.0, action.to.0).map_err(|error| ApplyError::Refused(error.to_string()))?;
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    let scaled: Scale = match kind.as_str() {
-        "StatefulSet" => {
-            let api: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
-            within(lease, api.patch_scale(name, &params, &patch)).await?
-        }
-        _ => {
-            let api: Api<Deployment> = Api::namespaced(client.clone(), namespace);
-            within(lease, api.patch_scale(name, &params, &patch)).await?
-        }
+    let scaled: Scale = if kind == "StatefulSet" {
+        let api: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
+        within(lease, api.patch_scale(name, &params, &patch)).await?
+    } else {
+        let api: Api<Deployment> = Api::namespaced(client.clone(), namespace);
+        within(lease, api.patch_scale(name, &params, &patch)).await?
     };
     Ok((scaled.metadata.resource_version.unwrap_or_default(), Timestamp::now()))
 }
@@ -167,9 +164,8 @@ fn classified(error: &kube::Error) -> ApplyError {
         kube::Error::Api(status) => match status.code {
             403 => ApplyError::Forbidden(status.message.clone()),
             404 => ApplyError::Gone,
-            409 => ApplyError::Conflict,
-            // A JSON Patch whose `test` does not hold is answered as invalid, without a word on why.
-            422 => ApplyError::Conflict,
+            // A JSON Patch whose `test` does not hold is answered as invalid (422), without a word on why.
+            409 | 422 => ApplyError::Conflict,
             _ => ApplyError::Refused(status.message.clone()),
         },
         other => ApplyError::Refused(other.to_string()),

@@ -99,7 +99,8 @@ impl Catalog {
     fn target(&mut self, kind: &str, meta: &ObjectMeta, spec: &TargetSpec, status: &TargetStatus) {
         let container = spec.template.spec.gpu_container();
         let owner = meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
-        let failure = StatusCondition::holds(&status.conditions, "ReplicaFailure").map(|failure| failure.message.clone());
+        let failure =
+            StatusCondition::holds(&status.conditions, "ReplicaFailure").map(|failure| failure.message.clone());
         let target = Target {
             replicas: u32::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
@@ -187,7 +188,9 @@ fn belongs(node: &SlimNode, pool: &GpuPoolSpec) -> bool {
     let Some(shape) = &pool.gpus else { return selected };
     let product = shape.product.as_ref().is_none_or(|product| label("nvidia.com/gpu.product") == Some(product));
     let memory = shape.memory.is_none_or(|least| {
-        label("nvidia.com/gpu.memory").and_then(|memory| memory.parse::<i64>().ok()).is_some_and(|memory| memory >= least)
+        label("nvidia.com/gpu.memory")
+            .and_then(|memory| memory.parse::<i64>().ok())
+            .is_some_and(|memory| memory >= least)
     });
     let enough = shape.per_node.is_none_or(|least| i64::from(allocatable(node)) >= i64::from(least));
     selected && product && memory && enough

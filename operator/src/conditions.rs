@@ -7,6 +7,7 @@ use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::Mode;
+use wellfed_engine::reading::{ReadFailure, Trouble};
 
 /// A condition before it has a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,10 +94,11 @@ fn able(ready: &Ready, obstacles: &Obstacles<'_>) -> Aspect {
         return aspect("AbleToScale", False, "KillSwitch", message);
     }
     if ready.contested {
-        let message = "somebody else keeps changing the replicas: nothing is written until ten quiet minutes have passed";
+        let message =
+            "somebody else keeps changing the replicas: nothing is written until ten quiet minutes have passed";
         return aspect("AbleToScale", False, "Contested", message);
     }
-    if let Some((reason, message)) = obstacles.failed {
+    if let Some((reason, message)) = obstacles.failed.filter(|_| mode == Mode::Auto) {
         return aspect("AbleToScale", False, reason, message);
     }
     match mode {
@@ -109,6 +111,9 @@ fn able(ready: &Ready, obstacles: &Obstacles<'_>) -> Aspect {
 fn active(ready: &Ready, decision: &Decision) -> Aspect {
     if ready.resolved.policy.mode == Mode::Paused {
         return aspect("ScalingActive", False, "Paused", "mode Paused: nothing is decided");
+    }
+    if not_read_yet(decision) {
+        return aspect("ScalingActive", Unknown, "NotReadYet", "the signals have not been read yet");
     }
     if decision.troubles.len() >= ready.resolved.policy.signals.len() {
         return aspect("ScalingActive", False, "NoSignal", format!("no signal can be used: {}", troubles(decision)));
@@ -131,19 +136,28 @@ fn healthy(decision: &Decision) -> Aspect {
         let message = format!("signal {signal} has no believable sample for {missing} of {of} Ready replicas");
         return aspect("SignalsHealthy", False, "SamplesMissing", message);
     }
+    if not_read_yet(decision) {
+        return aspect("SignalsHealthy", Unknown, "NotReadYet", "the signals have not been read yet");
+    }
     match decision.troubles.first() {
         None => aspect("SignalsHealthy", True, "AllKnown", "every signal is read, recent and plausible"),
         Some((_, trouble)) => {
             let reason = match trouble {
-                wellfed_engine::reading::Trouble::Stale { .. } => "SignalStale",
-                wellfed_engine::reading::Trouble::Missing => "SignalEmpty",
-                wellfed_engine::reading::Trouble::Failed(_) => "SignalFailed",
-                wellfed_engine::reading::Trouble::Implausible(_) => "SignalImplausible",
+                Trouble::Stale { .. } => "SignalStale",
+                Trouble::Missing => "SignalEmpty",
+                Trouble::Failed(_) => "SignalFailed",
+                Trouble::Implausible(_) => "SignalImplausible",
             };
             let message = format!("{}. Nothing shrinks until that ends.", troubles(decision));
             aspect("SignalsHealthy", False, reason, message)
         }
     }
+}
+
+/// A new workload's first moments are no fault.
+fn not_read_yet(decision: &Decision) -> bool {
+    let not_yet = |trouble: &Trouble| *trouble == Trouble::Failed(ReadFailure::NotYet);
+    !decision.troubles.is_empty() && decision.troubles.iter().all(|(_, trouble)| not_yet(trouble))
 }
 
 fn missing_samples(decision: &Decision) -> Option<&Reason> {
@@ -169,7 +183,8 @@ fn starved(decision: &Decision) -> Aspect {
 
 fn contested(ready: &Ready) -> Aspect {
     if ready.contested {
-        let message = "three changes by others in ten minutes; `kubectl get deployment -o yaml --show-managed-fields` names them";
+        let message =
+            "three changes by others in ten minutes; `kubectl get deployment -o yaml --show-managed-fields` names them";
         return aspect("Contested", True, "ForeignChanges", message);
     }
     aspect("Contested", False, "OneWriter", "nobody else keeps changing the replicas")

@@ -94,8 +94,8 @@ impl Config {
     /// Reads and checks the file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { path: shown.clone(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: shown.clone(), source })?;
         Self::parse(&text, shown)
     }
 

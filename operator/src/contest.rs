@@ -10,6 +10,7 @@ const TOO_MANY: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Contest {
     seen: HashMap<String, u32>,
+    tried: HashMap<String, u32>,
     changes: Vec<Timestamp>,
 }
 
@@ -28,6 +29,9 @@ impl Contest {
     /// Notes the number that `target` shows; a change that wellfed did not make is returned.
     pub fn observe(&mut self, target: &str, replicas: u32, now: Timestamp) -> Option<Foreign> {
         let before = self.seen.insert(target.to_owned(), replicas).filter(|before| *before != replicas)?;
+        if self.tried.remove(target) == Some(replicas) {
+            return None;
+        }
         self.changes.retain(|at| now.duration_since(*at) < WINDOW);
         self.changes.push(now);
         Some(Foreign { target: target.to_owned(), from: before, to: replicas })
@@ -35,7 +39,19 @@ impl Contest {
 
     /// Notes a number that wellfed wrote itself.
     pub fn wrote(&mut self, target: &str, replicas: u32) {
+        self.tried.remove(target);
         self.seen.insert(target.to_owned(), replicas);
+    }
+
+    /// Notes a number that wellfed may have written: it got no answer.
+    pub fn tried(&mut self, target: &str, replicas: u32) {
+        self.tried.insert(target.to_owned(), replicas);
+    }
+
+    /// Another instance may have written in between: what it left is no foreign change.
+    pub fn another_term(&mut self) {
+        self.seen.clear();
+        self.tried.clear();
     }
 
     /// Whether it is contested: until ten minutes pass without a foreign change.
@@ -78,5 +94,24 @@ mod tests {
 
         assert_eq!(by_hand, Some(Foreign { target: "chat".into(), from: 6, to: 2 }));
         assert!(!contest.is_contested(at(11)));
+    }
+
+    #[test]
+    fn a_write_that_got_no_answer_is_our_own_if_it_went_through() {
+        let mut contest = Contest::default();
+        contest.observe("chat", 4, at(0));
+        contest.tried("chat", 6);
+
+        assert_eq!(contest.observe("chat", 6, at(5)), None);
+        assert_eq!(contest.observe("chat", 4, at(10)), Some(Foreign { target: "chat".into(), from: 6, to: 4 }));
+    }
+
+    #[test]
+    fn what_another_instance_wrote_meanwhile_is_no_foreign_change() {
+        let mut contest = Contest::default();
+        contest.observe("chat", 4, at(0));
+        contest.another_term();
+
+        assert_eq!(contest.observe("chat", 9, at(60)), None);
     }
 }

@@ -1,6 +1,6 @@
 //! One cycle, for the whole cluster: look, decide, write what differs, remember, tell.
 
-use crate::apply::{Job, Outcome, apply};
+use crate::apply::{ApplyError, Job, Outcome, apply};
 use crate::catalog::Catalog;
 use crate::evidence::{Verdicts, Watched, WatchedPod};
 use crate::health::Probes;
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
-use wellfed_engine::policy::{GateMode, Mode};
+use wellfed_engine::policy::GateMode;
 use wellfed_engine::world::{SignalValue, World};
 use wellfed_engine::{decide, plan, remember};
 
@@ -101,9 +101,10 @@ pub async fn run(mut cycle: Cycle, due: Due, stop: CancellationToken) {
 impl Cycle {
     /// Only with every store synced and the Lease held; a new term begins with what the objects say.
     fn may_decide(&mut self) -> bool {
-        let synced = self.stores.synced();
-        for (name, synced) in synced {
-            self.probes.store_synced(name, synced);
+        let troubles = self.stores.troubles();
+        let synced = troubles.iter().all(|(_, trouble)| trouble.is_none());
+        for (name, trouble) in troubles {
+            self.probes.store(name, trouble);
         }
         let holding = self.lease.holding();
         if holding.answered.is_some_and(|at| at.elapsed() < Duration::from_secs(30)) {
@@ -116,14 +117,14 @@ impl Cycle {
             self.recall.another_term();
             self.told.another_term();
         }
-        leads && synced.iter().all(|(_, synced)| *synced)
+        leads && synced
     }
 
     async fn turn(&mut self, now: Timestamp) {
         // Memory keeps milliseconds, so that it is the same after a restart.
         let now = Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
         let seen = self.observe(now);
-        let decided = decided(&seen.world);
+        let decided = decide(&seen.world);
         let stopped = self.stores.stopped();
         let jobs = self.jobs(&seen, &decided, stopped.as_deref());
         let ahead: Vec<_> = jobs.iter().map(|job| (job.uid(), job.memory.clone())).collect();
@@ -156,7 +157,7 @@ impl Cycle {
             stale_after: self.stale_after,
             now,
         };
-        let seen = observe(look, &mut self.recall);
+        let seen = observe(&look, &mut self.recall);
         self.asks.send_if_modified(|asks| {
             let new = **asks != seen.asks;
             if new {
@@ -191,6 +192,11 @@ impl Cycle {
                 }
                 Err(error) => {
                     self.metrics.wrote(error.reason());
+                    if let (ApplyError::Timeout, Some(contest)) =
+                        (error, self.recall.contests.get_mut(&outcome.action.id.uid))
+                    {
+                        contest.tried(&outcome.target.2, outcome.action.to.0);
+                    }
                     if !error.is_transient() {
                         self.recall.refused(&outcome.action.id.uid, world.now);
                     }
@@ -216,7 +222,8 @@ impl Cycle {
     fn publish(&self, seen: &Observed, decided: &[Decided]) {
         let decisions: HashMap<&str, &Decision> =
             decided.iter().filter_map(|one| one.as_ref().ok()).map(|one| (one.id.uid.as_str(), one)).collect();
-        let watched = seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready));
+        let watched =
+            seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready));
         self.watched.send_replace(Arc::new(watched.collect()));
         let now = seen.world.now;
         for workload in &seen.world.workloads {
@@ -238,16 +245,6 @@ impl Job {
     }
 }
 
-fn decided(world: &World) -> Vec<Decided> {
-    let paused: HashMap<_, _> =
-        world.workloads.iter().filter(|workload| workload.policy.mode == Mode::Paused).map(|one| (&one.id, one)).collect();
-    let keep = |decided: Decided| match decided {
-        Ok(decision) => Ok(paused.get(&decision.id).map_or(decision, |workload| Decision::unchanged(workload))),
-        Err(panicked) => Err(panicked),
-    };
-    decide(world).into_iter().map(keep).collect()
-}
-
 fn by_uid(subject: &Subject) -> Option<(&str, &Ready)> {
     match &subject.state {
         SubjectState::Resolved(ready) => Some((&subject.id.uid, ready)),
@@ -263,8 +260,10 @@ fn job(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Job> {
     let targets: HashMap<_, _> =
         policy.pools.iter().zip(&ready.resolved.targets).map(|(pool, (key, _))| (pool.name(), key)).collect();
     let actions = plan(decision, policy.mode).actions;
-    let actions: Vec<_> =
-        actions.into_iter().filter_map(|action| Some((action.clone(), (*targets.get(&action.pool)?).clone()))).collect();
+    let actions: Vec<_> = actions
+        .into_iter()
+        .filter_map(|action| Some((action.clone(), (*targets.get(&action.pool)?).clone())))
+        .collect();
     if actions.is_empty() {
         return None;
     }

@@ -37,8 +37,8 @@ pub struct ProbeBounds {
 struct Signs {
     cycle: Instant,
     api: Option<Instant>,
-    /// Whether each store has synced, by its name.
-    stores: BTreeMap<String, bool>,
+    /// Why each store can't be decided on, by its name; none for those that can.
+    stores: BTreeMap<String, Option<String>>,
 }
 
 /// Why the probes can't be served.
@@ -61,7 +61,7 @@ impl Probes {
     /// Probes of an operator that starts now: alive, and not ready until every one of `stores` has synced and the API
     /// server has answered.
     pub fn new<S: Into<String>>(bounds: ProbeBounds, stores: impl IntoIterator<Item = S>) -> Self {
-        let stores = stores.into_iter().map(|name| (name.into(), false)).collect();
+        let stores = stores.into_iter().map(|name| (name.into(), Some("not synced yet".to_owned()))).collect();
         Self { bounds, signs: Mutex::new(Signs { cycle: Instant::now(), api: None, stores }) }
     }
 
@@ -75,9 +75,9 @@ impl Probes {
         self.signs().api = Some(Instant::now());
     }
 
-    /// A store has synced, or has begun anew and not synced yet.
-    pub fn store_synced(&self, name: &str, synced: bool) {
-        self.signs().stores.insert(name.to_owned(), synced);
+    /// Why a store can't be decided on; none when it can.
+    pub fn store(&self, name: &str, trouble: Option<String>) {
+        self.signs().stores.insert(name.to_owned(), trouble);
     }
 
     /// Why the process should be restarted; nothing if it is alive.
@@ -92,8 +92,8 @@ impl Probes {
     /// What is missing before the operator can act; empty if it is ready.
     pub fn missing(&self) -> Vec<String> {
         let signs = self.signs();
-        let unsynced =
-            signs.stores.iter().filter(|(_, synced)| !**synced).map(|(name, _)| format!("{name}: not synced yet"));
+        let troubled = |(name, trouble): (&String, &Option<String>)| Some(format!("{name}: {}", trouble.as_ref()?));
+        let unsynced = signs.stores.iter().filter_map(troubled);
         let age = signs.api.map(|at| at.elapsed());
         let api = match age {
             None => Some("API server: no answer yet".to_owned()),

@@ -7,11 +7,12 @@ use crate::signals::{Ask, PrometheusSignal, ScaleSignal, SignalSource, VllmSigna
 use jiff::SignedDuration;
 use std::sync::Arc;
 use wellfed_crds::{
-    Behavior, Class, Gate, GoDuration, GpuWorkloadSpec, PrometheusSource, Quantity, ScaleTargetRef, ScalingRules, Signal,
-    SignalTarget, SignalType, TargetType, VllmMetric, VllmSource, WorkloadPool,
+    Behavior, Class, Gate, GoDuration, GpuWorkloadSpec, PrometheusSource, Quantity, ScaleTargetRef, ScalingRules,
+    Signal, SignalTarget, SignalType, TargetType, VllmMetric, VllmSource, WorkloadPool,
 };
 use wellfed_engine::policy::{
-    self, Amount, Fallback, FallbackBehavior, GatePolicy, Pace, PoolMax, PoolPolicy, RatePolicy, Select, SignalPolicy, Target,
+    self, Amount, Fallback, FallbackBehavior, GatePolicy, Pace, PoolMax, PoolPolicy, RatePolicy, Select, SignalPolicy,
+    Target,
 };
 use wellfed_engine::rules::Thresholds;
 use wellfed_engine::units::{PoolName, Replicas, SignalName};
@@ -179,7 +180,8 @@ impl<'a> Reader<'a> {
         if found.is_none() {
             let known = self.settings.config.prometheus.iter().map(|one| one.name.as_str());
             let hint = did_you_mean(name, known).map(|near| format!(" (did you mean {near:?}?)")).unwrap_or_default();
-            let message = format!("no Prometheus {name:?} is configured{hint}; the operator's configuration names them");
+            let message =
+                format!("no Prometheus {name:?} is configured{hint}; the operator's configuration names them");
             self.refuse(format!("{path}.endpoint"), RefusalReason::UnknownEndpoint, message);
         }
         found
@@ -200,10 +202,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn pace(&mut self, path: &str, rules: Option<&ScalingRules>, window: SignedDuration, policies: Vec<RatePolicy>) -> Pace {
+    fn pace(
+        &mut self,
+        path: &str,
+        rules: Option<&ScalingRules>,
+        window: SignedDuration,
+        policies: Vec<RatePolicy>,
+    ) -> Pace {
         let rules = rules.cloned().unwrap_or_default();
         let tolerance = self.quantity(&format!("{path}.tolerance"), rules.tolerance.as_ref(), 0.1);
-        let window = rules.stabilization_window_seconds.map_or(window, |seconds| SignedDuration::from_secs(seconds.into()));
+        let window =
+            rules.stabilization_window_seconds.map_or(window, |seconds| SignedDuration::from_secs(seconds.into()));
         let policies = if rules.policies.is_empty() { policies } else { rules.policies.iter().map(rate).collect() };
         let select = match rules.select_policy {
             None | Some(wellfed_crds::SelectPolicy::Max) => Select::Max,
@@ -273,7 +282,8 @@ impl<'a> Reader<'a> {
 
     fn distinct(&mut self, at: usize, target: &ScaleTargetRef, earlier: &[ScaleTargetRef]) {
         if earlier.contains(target) {
-            let message = format!("{} {} is the target of another pool too: give each pool its own", target.kind, target.name);
+            let message =
+                format!("{} {} is the target of another pool too: give each pool its own", target.kind, target.name);
             self.refuse(format!("spec.pools[{at}].scaleTargetRef"), RefusalReason::DuplicateTarget, message);
         }
     }
@@ -282,14 +292,15 @@ impl<'a> Reader<'a> {
         let max = match &pool.max {
             None => None,
             Some(wellfed_crds::IntOrPercent::Int(count)) => Some(PoolMax::Count(Replicas(*count))),
-            Some(percent @ wellfed_crds::IntOrPercent::Percent(text)) => match percent.percent() {
-                Some(percent) => Some(PoolMax::Percent(percent)),
-                None => {
-                    let message = format!("{text:?} is no share; write a count such as 4, or a percentage such as \"80%\"");
+            Some(share @ wellfed_crds::IntOrPercent::Percent(text)) => {
+                let percent = share.percent();
+                if percent.is_none() {
+                    let message =
+                        format!("{text:?} is no share; write a count such as 4, or a percentage such as \"80%\"");
                     self.refuse(format!("{path}.max"), RefusalReason::BadValue, message);
-                    None
                 }
-            },
+                percent.map(PoolMax::Percent)
+            }
         };
         let spill_after = pool.spill_after.as_ref();
         let spill = self.duration(&format!("{path}.spillAfter"), spill_after, SignedDuration::ZERO);

@@ -9,6 +9,7 @@ pub mod contest;
 pub mod cycle;
 pub mod events;
 pub mod evidence;
+pub mod failing;
 pub mod health;
 pub mod intent;
 pub mod lease;

@@ -83,10 +83,24 @@ impl Default for Metrics {
         registry.register("current_replicas", "The sum of spec.replicas over a workload's targets", current.clone());
         registry.register("desired_replicas", "What a workload's replicas should be", desired.clone());
         registry.register("wanted_replicas", "What a workload's signals ask for, before all limits", wanted.clone());
-        registry.register("gate_refused", "1 if the gate refuses growth, 0 if it allows it, -1 if unknown", refused.clone());
-        registry.register_with_unit("signal_age", "Age of a signal's oldest used sample", Unit::Seconds, signal_age.clone());
+        registry.register(
+            "gate_refused",
+            "1 if the gate refuses growth, 0 if it allows it, -1 if unknown",
+            refused.clone(),
+        );
+        registry.register_with_unit(
+            "signal_age",
+            "Age of a signal's oldest used sample",
+            Unit::Seconds,
+            signal_age.clone(),
+        );
         registry.register("scale_writes", "Writes to /scale, by what became of them", writes.clone());
-        registry.register_with_unit("cycle_duration", "How long cycles take, writes included", Unit::Seconds, cycle.clone());
+        registry.register_with_unit(
+            "cycle_duration",
+            "How long cycles take, writes included",
+            Unit::Seconds,
+            cycle.clone(),
+        );
         let help = "When the last cycle ended, in seconds since 1970";
         registry.register_with_unit("last_cycle_timestamp", help, Unit::Seconds, cycle_at.clone());
         registry.register("lease_held", "1 if this instance holds the Lease", lease.clone());

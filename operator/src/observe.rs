@@ -101,16 +101,17 @@ pub struct Lookout<'a> {
 }
 
 /// One look. Nothing in it waits.
-pub fn observe(look: Lookout<'_>, recall: &mut Recall) -> Observed {
+pub fn observe(look: &Lookout<'_>, recall: &mut Recall) -> Observed {
     let mut workloads = Vec::with_capacity(look.workloads.len());
     let mut subjects = Vec::with_capacity(look.workloads.len());
     let mut asks = Asks::new();
     let mut claimed: HashMap<TargetKey, String> = HashMap::new();
     let mut objects = look.workloads.clone();
-    objects.sort_by_cached_key(|object| (object.meta().creation_timestamp.clone(), object.namespace(), object.name_any()));
+    objects
+        .sort_by_cached_key(|object| (object.meta().creation_timestamp.clone(), object.namespace(), object.name_any()));
     for object in objects {
         let id = id(&object);
-        let state = match subject(&object, &id, &look, recall, &mut claimed) {
+        let state = match subject(&object, &id, look, recall, &mut claimed) {
             Ok((ready, workload)) => {
                 asks.extend(ready.resolved.sources.iter().filter_map(|source| source.ask()).cloned());
                 workloads.push(workload);
@@ -240,13 +241,16 @@ fn pods(key: &TargetKey, look: &Lookout<'_>) -> Vec<Pod> {
 fn seen_pod(pod: &SlimPod, now: Timestamp) -> Pod {
     let made = pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
     let ready = StatusCondition::holds(&pod.status.conditions, "Ready");
+    // What was Ready once and is not any more is waited for since then.
+    let unready = pod.status.conditions.iter().find(|one| one.kind == "Ready" && one.status != "True");
+    let unready = unready.and_then(|condition| condition.last_transition_time.as_ref()).map(|time| time.0);
     let over = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") || pod.metadata.deletion_timestamp.is_some();
     let state = if over {
         PodState::Ended
     } else if let Some(ready) = ready {
         PodState::Ready { since: ready.last_transition_time.as_ref().map_or(made, |time| time.0) }
     } else if pod.status.phase == "Running" {
-        PodState::Starting { since: made }
+        PodState::Starting { since: unready.unwrap_or(made).max(made) }
     } else {
         PodState::Pending { since: made }
     };

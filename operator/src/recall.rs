@@ -42,10 +42,8 @@ impl Recall {
     /// The intent of a workload, parsed once a generation.
     pub fn intent(&mut self, uid: &str, workload: &GpuWorkload, settings: &Settings) -> Parsed {
         let generation = workload.metadata.generation.unwrap_or(0);
-        if let Some((known, parsed)) = self.intents.get(uid) {
-            if *known == generation {
-                return Arc::clone(parsed);
-            }
+        if let Some((_, parsed)) = self.intents.get(uid).filter(|(known, _)| *known == generation) {
+            return Arc::clone(parsed);
         }
         let namespace = workload.metadata.namespace.as_deref().unwrap_or_default();
         let parsed = Arc::new(intent(&workload.spec, namespace, settings));
@@ -71,6 +69,7 @@ impl Recall {
     pub fn another_term(&mut self) {
         self.memories.clear();
         self.writes.clear();
+        self.contests.values_mut().for_each(Contest::another_term);
     }
 
     /// A write went through, and the object then had this version.

@@ -59,7 +59,11 @@ impl Refusal {
 
 /// The known name that `name` most likely means, if one is near.
 pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known.map(|other| (distance(name, other), other)).filter(|(distance, _)| *distance <= 2).min().map(|(_, other)| other)
+    known
+        .map(|other| (distance(name, other), other))
+        .filter(|(distance, _)| *distance <= 2)
+        .min()
+        .map(|(_, other)| other)
 }
 
 /// Edits from one to the other: insertions, deletions, replacements.

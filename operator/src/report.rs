@@ -23,6 +23,8 @@ use wellfed_engine::units::WorkloadId;
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
 /// Calls at the same time.
 const AT_ONCE: usize = 32;
+/// What is done in a scaling.
+const SCALE: &str = "Scale";
 /// The deadline of one call.
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -37,7 +39,16 @@ struct Last {
     conditions: Vec<Condition>,
     memory: Option<String>,
     memory_at: Option<Timestamp>,
-    failure: Option<(String, String)>,
+    failure: Option<Failure>,
+}
+
+/// Why the last write did not go through.
+#[derive(Clone)]
+struct Failure {
+    reason: &'static str,
+    message: String,
+    /// It is over once there is nothing to write any more.
+    transient: bool,
 }
 
 /// Tells the API server.
@@ -100,7 +111,13 @@ impl Reporter<'_> {
         }
     }
 
-    fn letter(&self, subject: &Subject, decided: Option<&Decided>, outcomes: &[&Outcome], told: &mut Told) -> Option<Letter> {
+    fn letter(
+        &self,
+        subject: &Subject,
+        decided: Option<&Decided>,
+        outcomes: &[&Outcome],
+        told: &mut Told,
+    ) -> Option<Letter> {
         let object = subject.object.as_ref()?.0.as_ref().ok()?;
         let uid = &subject.id.uid;
         let last = told.workloads.entry(uid.clone()).or_insert_with(|| Last::of(object.status.as_ref()));
@@ -113,10 +130,19 @@ impl Reporter<'_> {
         let worth = Worth::of(&status);
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if worth != last.worth {
-            happenings.extend(transitions(&last.conditions, &status.conditions));
+            // A write that failed is told already, with its numbers.
+            let turns = transitions(&last.conditions, &status.conditions);
+            let new: Vec<_> = turns.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
+            happenings.extend(new);
             happenings.extend(foreign(subject));
             log(&subject.id, decided, &status);
-            *last = Last { worth, conditions: status.conditions.clone(), memory, memory_at: Some(self.now), failure: last.failure.take() };
+            *last = Last {
+                worth,
+                conditions: status.conditions.clone(),
+                memory,
+                memory_at: Some(self.now),
+                failure: last.failure.take(),
+            };
             return Some(Letter { id: subject.id.clone(), status: Some(status), memory_only: None, happenings });
         }
         let due = last.memory_at.is_none_or(|at| self.now.duration_since(at) >= MEMORY_EVERY);
@@ -125,8 +151,12 @@ impl Reporter<'_> {
             last.memory = Some(memory.clone());
             last.memory_at = Some(self.now);
         }
-        (memory_only.is_some() || !happenings.is_empty())
-            .then(|| Letter { id: subject.id.clone(), status: None, memory_only, happenings })
+        (memory_only.is_some() || !happenings.is_empty()).then(|| Letter {
+            id: subject.id.clone(),
+            status: None,
+            memory_only,
+            happenings,
+        })
     }
 
     fn compose(
@@ -134,7 +164,7 @@ impl Reporter<'_> {
         object: &GpuWorkload,
         subject: &Subject,
         decided: Option<&Decided>,
-        failure: Option<&(String, String)>,
+        failure: Option<&Failure>,
     ) -> (GpuWorkloadStatus, Vec<Aspect>) {
         let generation = object.metadata.generation;
         match (&subject.state, decided) {
@@ -144,7 +174,7 @@ impl Reporter<'_> {
             }
             (SubjectState::Resolved(_), None) => (kept(object, generation), Vec::new()),
             (SubjectState::Resolved(ready), Some(Ok(decision))) => {
-                let failed = failure.map(|(reason, message)| (reason.as_str(), message.as_str()));
+                let failed = failure.map(|failure| (failure.reason, failure.message.as_str()));
                 let obstacles = Obstacles { stopped: self.stopped, failed };
                 let selector = match ready.resolved.targets.as_slice() {
                     [(_, target)] => target.selector.clone(),
@@ -156,33 +186,43 @@ impl Reporter<'_> {
         }
     }
 
+    /// The uid, if the next cycle has to tell it again.
     async fn send(&self, letter: Letter) -> Option<String> {
-        for happening in &letter.happenings {
+        let written = self.write(&letter).await;
+        // The next cycle tells again how conditions turned; a scaling it does not know any more.
+        let due = |happening: &&Happening| written || happening.action == SCALE;
+        for happening in letter.happenings.iter().filter(due) {
             if self.lease.may_write() {
                 events::tell(self.client, &letter.id, self.identity, happening).await;
             }
         }
-        let patch: Patch<serde_json::Value> = match (letter.status, letter.memory_only) {
+        (!written).then_some(letter.id.uid)
+    }
+
+    /// Whether the status stands as the letter says.
+    async fn write(&self, letter: &Letter) -> bool {
+        let patch: Patch<serde_json::Value> = match (&letter.status, &letter.memory_only) {
             (Some(status), _) => {
                 let patch = json!([{ "op": "add", "path": "/status", "value": status }]);
-                Patch::Json(serde_json::from_value(patch).ok()?)
+                let Ok(patch) = serde_json::from_value(patch) else { return true };
+                Patch::Json(patch)
             }
             (None, Some(memory)) => Patch::Merge(json!({ "status": { "memory": memory } })),
-            (None, None) => return None,
+            (None, None) => return true,
         };
         if !self.lease.may_write() {
-            return Some(letter.id.uid);
+            return false;
         }
         let api: Api<GpuWorkload> = Api::namespaced(self.client.clone(), &letter.id.namespace);
         let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
         match tokio::time::timeout(DEADLINE, api.patch_status(&letter.id.name, &params, &patch)).await {
-            Ok(Ok(_)) => None,
-            Ok(Err(kube::Error::Api(status))) if status.code == 404 => None,
+            Ok(Ok(_)) => true,
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => true,
             Ok(Err(error)) => {
                 tracing::warn!(workload = %letter.id, %error, "a status could not be written and is tried again");
-                Some(letter.id.uid)
+                false
             }
-            Err(_) => Some(letter.id.uid),
+            Err(_) => false,
         }
     }
 }
@@ -199,13 +239,18 @@ impl Last {
         }
     }
 
-    /// The latest writes decide whether writing works; without a write it stays as it was.
+    /// The latest writes decide whether writing works; without a write what does not pass by itself stays as it was.
     fn note(&mut self, outcomes: &[&Outcome]) {
         if outcomes.is_empty() {
+            self.failure.take_if(|failure| failure.transient);
             return;
         }
         let failed = outcomes.iter().find_map(|outcome| outcome.result.as_ref().err());
-        self.failure = failed.map(|error| (error.reason().to_owned(), error.to_string()));
+        self.failure = failed.map(|error| Failure {
+            reason: error.reason(),
+            message: error.to_string(),
+            transient: error.is_transient(),
+        });
     }
 }
 
@@ -226,8 +271,12 @@ fn memory_text(decided: Option<&Decided>) -> Option<String> {
     serde_json::to_string(&decision.memory).ok()
 }
 
+fn tells(happenings: &[Happening], reason: &str) -> bool {
+    happenings.iter().any(|happening| happening.reason == reason)
+}
+
 /// Every write that went through, and a failure once, however often it is tried again.
-fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before: Option<&(String, String)>) -> Vec<Happening> {
+fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before: Option<&Failure>) -> Vec<Happening> {
     let why = decided.and_then(|decided| decided.as_ref().ok()).map(explain::sentence).unwrap_or_default();
     let happening = |outcome: &&Outcome| {
         let action = &outcome.action;
@@ -236,19 +285,19 @@ fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before: Option<&(S
             Ok(_) => Happening {
                 warning: false,
                 reason: "Scaled".to_owned(),
-                action: "Scale",
+                action: SCALE,
                 note: format!("{kind} {name}: {} to {} replicas (pool {}). {why}", action.from, action.to, action.pool),
             },
             Err(error) => Happening {
                 warning: true,
                 reason: error.reason().to_owned(),
-                action: "Scale",
+                action: SCALE,
                 note: format!("{kind} {name} was not scaled from {} to {}: {error}", action.from, action.to),
             },
         }
     };
     let told = |outcome: &&Outcome| {
-        outcome.result.as_ref().err().is_some_and(|error| before.is_some_and(|(reason, _)| reason == error.reason()))
+        outcome.result.as_ref().err().is_some_and(|error| before.is_some_and(|before| before.reason == error.reason()))
     };
     outcomes.iter().filter(|outcome| !told(outcome)).map(happening).collect()
 }

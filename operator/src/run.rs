@@ -3,7 +3,7 @@
 use crate::cli::Run;
 use crate::config::{Config, PrometheusConfig};
 use crate::cycle::{self, Cycle, Due};
-use crate::evidence::{Lane, Verdicts};
+use crate::evidence::{Lane, Verdicts, Watched};
 use crate::health::{self, ProbeBounds, Probes};
 use crate::intent::Settings;
 use crate::lease::{self, Holding, LeaseConfig, LeaseView};
@@ -11,7 +11,7 @@ use crate::metrics::Metrics;
 use crate::recall::Recall;
 use crate::report::Told;
 use crate::signals::client::{Endpoint, EndpointConfig};
-use crate::signals::{Board, Collector, Endpoints};
+use crate::signals::{Asks, Board, Collector, Endpoints};
 use crate::watch::{Scope, Stores};
 use anyhow::Context;
 use kube::Client;
@@ -35,48 +35,25 @@ pub async fn run(settings: Run) -> anyhow::Result<()> {
 
     let mut tasks = JoinSet::new();
     let early = Arc::new(Notify::new());
-    let scope = Scope {
-        namespaces: settings.watch_namespaces.clone(),
-        own: settings.lease_namespace.clone(),
-        kill_switch: settings.kill_switch.clone(),
-    };
-    let stores = Stores::start(&client, &scope, &early, &mut tasks);
+    let stores = Stores::start(&client, &scope(&settings), &early, &mut tasks);
+    let readers = Readers::start(&settings, &config, &stop, &mut tasks)?;
     let metrics = Arc::new(Metrics::default());
-    let names = stores.synced().map(|(name, _)| name);
-    let bounds = ProbeBounds { cycle: settings.interval.unsigned_abs() * 6 + Duration::from_secs(30), api: Duration::from_secs(60) };
-    let probes = Arc::new(Probes::new(bounds, names));
-    let (asks, wanted) = watch::channel(Arc::default());
-    let (watched, judged) = watch::channel(Arc::default());
-    let board = Board::default();
-    let verdicts = Verdicts::default();
-    let endpoints = endpoints(&config)?;
-    if let Some(lane) = lane(&settings, &config, &endpoints, judged, verdicts.clone()) {
-        tasks.spawn(lane.run(stop.clone()));
-    }
-    let collector = Collector {
-        endpoints: Arc::new(endpoints),
-        asks: wanted,
-        board: board.clone(),
-        interval: settings.signal_interval.unsigned_abs(),
-        deadline: settings.signal_timeout.unsigned_abs(),
-    };
-    tasks.spawn(collector.run(stop.clone()));
-    let shown = Arc::clone(&metrics);
-    let probed = Arc::clone(&probes);
-    let server = tokio::spawn(health::serve(settings.listen, probed, move || shown.text(), stop.clone()));
+    let probes = Arc::new(probes(&settings, &stores));
+    let (shown, signs) = (Arc::clone(&metrics), Arc::clone(&probes));
+    let server = tokio::spawn(health::serve(settings.listen, signs, move || shown.text(), stop.clone()));
     let cycle = Cycle {
         client,
         stores,
-        board,
-        verdicts,
+        board: readers.board,
+        verdicts: readers.verdicts,
         lease: LeaseView::new(holding),
         identity,
         settings: Settings { config, spacing: settings.evidence_interval / 2 },
         stale_after: settings.stale_after,
         metrics,
         probes,
-        asks,
-        watched,
+        asks: readers.asks,
+        watched: readers.watched,
         recall: Recall::default(),
         told: Told::default(),
         term: 0,
@@ -84,6 +61,56 @@ pub async fn run(settings: Run) -> anyhow::Result<()> {
     let due = Due { interval: settings.interval.unsigned_abs(), early };
     let cycles = tokio::spawn(cycle::run(cycle, due, stop.clone()));
     until_told_to_stop(&stop, server, cycles, election, &work_ended).await
+}
+
+fn scope(settings: &Run) -> Scope {
+    Scope {
+        namespaces: settings.watch_namespaces.clone(),
+        own: settings.lease_namespace.clone(),
+        kill_switch: settings.kill_switch.clone(),
+    }
+}
+
+/// Alive while cycles turn; ready once the stores are read and while the API server answers.
+fn probes(settings: &Run, stores: &Stores) -> Probes {
+    let cycle = settings.interval.unsigned_abs() * 6 + Duration::from_secs(30);
+    let bounds = ProbeBounds { cycle, api: Duration::from_mins(1) };
+    Probes::new(bounds, stores.troubles().map(|(name, _)| name))
+}
+
+/// What reads Prometheus, each at its own pace.
+struct Readers {
+    board: Board,
+    verdicts: Verdicts,
+    asks: watch::Sender<Arc<Asks>>,
+    watched: watch::Sender<Arc<Vec<Watched>>>,
+}
+
+impl Readers {
+    fn start(
+        settings: &Run,
+        config: &Config,
+        stop: &CancellationToken,
+        tasks: &mut JoinSet<()>,
+    ) -> anyhow::Result<Self> {
+        let (asks, wanted) = watch::channel(Arc::default());
+        let (watched, judged) = watch::channel(Arc::default());
+        let board = Board::default();
+        let verdicts = Verdicts::default();
+        let endpoints = endpoints(config)?;
+        if let Some(lane) = lane(settings, config, &endpoints, judged, verdicts.clone()) {
+            tasks.spawn(lane.run(stop.clone()));
+        }
+        let collector = Collector {
+            endpoints: Arc::new(endpoints),
+            asks: wanted,
+            board: board.clone(),
+            interval: settings.signal_interval.unsigned_abs(),
+            deadline: settings.signal_timeout.unsigned_abs(),
+        };
+        tasks.spawn(collector.run(stop.clone()));
+        Ok(Self { board, verdicts, asks, watched })
+    }
 }
 
 /// The first part that ends, or a signal, ends all: cycles first, the Lease last.
@@ -96,7 +123,7 @@ async fn until_told_to_stop(
 ) -> anyhow::Result<()> {
     let outcome = tokio::select! {
         signal = told_to_stop() => signal,
-        served = &mut server => served.context("the probes' server panicked")?.context("the probes' server ended"),
+        answered = &mut server => answered.context("the probes' server panicked")?.context("the probes' server ended"),
         ended = &mut election => ended.context("the election panicked")?.context("the election ended"),
         ended = &mut cycles => ended.context("the cycles panicked"),
     };
@@ -162,7 +189,7 @@ fn lane(
     settings: &Run,
     config: &Config,
     endpoints: &Endpoints,
-    watched: watch::Receiver<Arc<Vec<crate::evidence::Watched>>>,
+    watched: watch::Receiver<Arc<Vec<Watched>>>,
     verdicts: Verdicts,
 ) -> Option<Lane> {
     let name = &config.evidence.endpoint;

@@ -32,7 +32,12 @@ pub fn conditions(aspects: &[Aspect], before: &[Condition], generation: Option<i
 }
 
 /// The whole status of a decided workload, without conditions and memory.
-pub fn decided(decision: &Decision, policy: &Policy, generation: Option<i64>, selector: Option<String>) -> GpuWorkloadStatus {
+pub fn decided(
+    decision: &Decision,
+    policy: &Policy,
+    generation: Option<i64>,
+    selector: Option<String>,
+) -> GpuWorkloadStatus {
     GpuWorkloadStatus {
         observed_generation: generation,
         replicas: Some(count(decision.current)),
@@ -119,7 +124,9 @@ fn finding(count: &Count, policy: &Policy) -> FindingStatus {
                 threshold: measure.threshold.map(explain::number),
             })
             .collect(),
-        remedies: remedies.map(|one| format!("{}: {} ({}; {})", one.setting, one.value, one.gain, one.source)).collect(),
+        remedies: remedies
+            .map(|one| format!("{}: {} ({}; {})", one.setting, one.value, one.gain, one.source))
+            .collect(),
         first_seen: count.first.0,
         since: count.standing.unwrap_or(count.first).0,
     }

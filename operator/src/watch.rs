@@ -1,5 +1,6 @@
 //! Streams → trimmed stores. Each watch has its own backoff; a broken object is skipped, not fatal.
 
+use crate::failing::Failing;
 use crate::slim::{
     SlimConfigMap, SlimDeployment, SlimHpa, SlimNamespace, SlimNode, SlimPod, SlimStatefulSet, StatusCondition,
 };
@@ -51,22 +52,23 @@ pub struct Scope {
 }
 
 /// One store a watched namespace.
-pub struct Many<K: Lookup + Clone + 'static>(Vec<Store<K>>)
+pub struct Many<K: Lookup + Clone + 'static>(Vec<(Store<K>, Arc<Failing>)>)
 where
     K::DynamicType: Eq + std::hash::Hash + Clone;
 
 impl<K: Lookup<DynamicType = ()> + Clone + 'static> Many<K> {
     /// Every object.
     pub fn all(&self) -> Vec<Arc<K>> {
-        self.0.iter().flat_map(Store::state).collect()
+        self.0.iter().flat_map(|(store, _)| store.state()).collect()
     }
 
-    /// Whether the first list has been read.
-    fn is_synced(&self) -> bool
+    /// Why it can't be decided on; none when the first list has been read, and what came after it.
+    fn trouble(&self) -> Option<String>
     where
         K: Send + Sync,
     {
-        self.0.iter().all(|store| store.wait_until_ready().now_or_never().is_some_and(|ready| ready.is_ok()))
+        let synced = |store: &Store<K>| store.wait_until_ready().now_or_never().is_some_and(|ready| ready.is_ok());
+        self.0.iter().find_map(|(store, failing)| failing.trouble(synced(store)))
     }
 }
 
@@ -89,18 +91,18 @@ impl Stores {
         }
     }
 
-    /// Whether each store has read its first list, by name.
-    pub fn synced(&self) -> [(&'static str, bool); 9] {
+    /// Why each store can't be decided on, by name; nothing for those that can.
+    pub fn troubles(&self) -> [(&'static str, Option<String>); 9] {
         [
-            ("gpuworkloads", self.workloads.is_synced()),
-            ("gpupools", self.pools.is_synced()),
-            ("deployments", self.deployments.is_synced()),
-            ("statefulsets", self.stateful_sets.is_synced()),
-            ("horizontalpodautoscalers", self.hpas.is_synced()),
-            ("pods", self.pods.is_synced()),
-            ("nodes", self.nodes.is_synced()),
-            ("namespaces", self.namespaces.is_synced()),
-            ("kill switch", self.switch.is_synced()),
+            ("gpuworkloads", self.workloads.trouble()),
+            ("gpupools", self.pools.trouble()),
+            ("deployments", self.deployments.trouble()),
+            ("statefulsets", self.stateful_sets.trouble()),
+            ("horizontalpodautoscalers", self.hpas.trouble()),
+            ("pods", self.pods.trouble()),
+            ("nodes", self.nodes.trouble()),
+            ("namespaces", self.namespaces.trouble()),
+            ("kill switch", self.switch.trouble()),
         ]
     }
 
@@ -132,9 +134,9 @@ struct Watches<'a> {
 }
 
 impl Watches<'_> {
-    fn namespaced<K: Watched>(&mut self, matters: Option<Matters<K>>) -> Many<K>
+    fn namespaced<K>(&mut self, matters: Option<Matters<K>>) -> Many<K>
     where
-        K: Resource<Scope = NamespaceResourceScope>,
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
     {
         if self.namespaces.is_empty() {
             return self.cluster(matters);
@@ -150,9 +152,16 @@ impl Watches<'_> {
         Many(vec![self.start(Api::all(self.client.clone()), Config::default(), matters)])
     }
 
-    fn start<K: Watched>(&mut self, api: Api<K>, config: Config, matters: Option<Matters<K>>) -> Store<K> {
+    fn start<K: Watched>(
+        &mut self,
+        api: Api<K>,
+        config: Config,
+        matters: Option<Matters<K>>,
+    ) -> (Store<K>, Arc<Failing>) {
         let (reader, writer) = store();
         let due = Arc::clone(self.due);
+        let failing = Arc::new(Failing::default());
+        let noted = Arc::clone(&failing);
         let mut seen = HashMap::new();
         let stream = watcher(api, config)
             .default_backoff()
@@ -162,6 +171,7 @@ impl Watches<'_> {
             })
             .reflect(writer)
             .for_each(move |event| {
+                noted.note(&event);
                 match event {
                     Ok(event) if matters.is_some_and(|matters| changed(&mut seen, &event, matters)) => due.notify_one(),
                     Ok(_) => {}
@@ -170,15 +180,12 @@ impl Watches<'_> {
                 std::future::ready(())
             });
         self.tasks.spawn(stream);
-        reader
+        (reader, failing)
     }
 }
 
 /// What can be watched here.
-trait Watched:
-    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
-{
-}
+trait Watched: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static {}
 
 impl<K> Watched for K where K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static {}
 

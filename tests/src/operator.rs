@@ -23,8 +23,13 @@ pub fn program(name: &str) -> anyhow::Result<PathBuf> {
     found.with_context(|| format!("{name} is not built: run `cargo build -p {name}` (the Makefile does)"))
 }
 
-/// Installs the CRDs; done before if they are there already.
+/// Installs the CRDs; nothing happens where this plane has them. Of several callers, also in other processes, one does it.
 pub async fn install_crds(plane: &Plane) -> anyhow::Result<()> {
+    let done = plane.state.join("crds.installed");
+    let _one_at_a_time = lock(plane.state.join("crds.lock")).await?;
+    if done.exists() {
+        return Ok(());
+    }
     let chart = repository().join("charts/wellfed-crds");
     let chart = chart.to_string_lossy();
     plane.helm()?.run(&["upgrade", "--install", "wellfed-crds", &chart, "--namespace", "default", "--wait"]).await?;
@@ -32,7 +37,17 @@ pub async fn install_crds(plane: &Plane) -> anyhow::Result<()> {
     for crd in ["gpuworkloads.wellfed.dev", "gpupools.wellfed.dev"] {
         kubectl.run(&["wait", "--for=condition=Established", "--timeout=30s", &format!("crd/{crd}")]).await?;
     }
-    Ok(())
+    Ok(std::fs::write(done, "")?)
+}
+
+/// Waits for the file's lock, which lasts until the file is dropped.
+async fn lock(path: PathBuf) -> anyhow::Result<std::fs::File> {
+    let wait = move || {
+        let file = std::fs::File::create(path)?;
+        file.lock()?;
+        std::io::Result::Ok(file)
+    };
+    Ok(tokio::task::spawn_blocking(wait).await??)
 }
 
 /// One installation of the operator.

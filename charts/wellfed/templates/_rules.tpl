@@ -1,12 +1,13 @@
 {{/* Everything that the operator may do, by scope. It reads no Secret, and there is no wildcard. */}}
 
-{{/* Cluster-scoped kinds. */}}
+{{/* Read everywhere, also where only some namespaces are watched: cluster-scoped kinds, and pods, because a pod of any
+namespace may hold the GPUs of a pool. */}}
 {{- define "wellfed.rules.cluster" -}}
 - apiGroups: [wellfed.dev]
   resources: [gpupools]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [""]
-  resources: [nodes, namespaces]
+  resources: [nodes, namespaces, pods]
   verbs: [list, watch]
 {{- end -}}
 
@@ -14,12 +15,9 @@
 {{- define "wellfed.rules.read" -}}
 - apiGroups: [wellfed.dev]
   resources: [gpuworkloads]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [apps]
   resources: [deployments, statefulsets]
-  verbs: [get, list, watch]
-- apiGroups: [""]
-  resources: [pods]
   verbs: [list, watch]
 - apiGroups: [autoscaling]
   resources: [horizontalpodautoscalers]
@@ -33,11 +31,11 @@
   verbs: [patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create]
 {{- range .Values.targets }}
 - apiGroups: [{{ .apiGroup }}]
   resources: [{{ .resource }}/scale]
-  verbs: [get, patch]
+  verbs: [patch]
 {{- end }}
 {{- end -}}
 
@@ -53,5 +51,5 @@
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [{{ include "wellfed.killSwitchName" . | quote }}]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 {{- end -}}

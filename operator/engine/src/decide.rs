@@ -28,9 +28,10 @@ pub fn decide(world: &World) -> Vec<Decided> {
 
 /// [`decide`] with another way to decide one workload.
 pub fn decide_with(world: &World, one: impl Fn(&Workload, &World, &mut Ledger) -> Decision) -> Vec<Decided> {
-    let mut ledger = Ledger::of(world);
-    let order = world.in_order().into_iter();
+    let order = world.in_order();
+    let mut ledger = Ledger::serving(&order, world);
     order
+        .into_iter()
         .map(|workload| {
             catch_unwind(AssertUnwindSafe(|| one(workload, world, &mut ledger)))
                 .map_err(|panic| Panicked { id: workload.id.clone(), message: text(panic.as_ref()) })
@@ -54,35 +55,37 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let current = workload.current();
     let mut trace = Trace::from(current);
 
-    let demand = steps::demand(workload, now);
-    let wanted = trace.take(Step::Demand, demand.result.clone());
-    let mut memory = noted(workload, &demand, now);
+    let steps::Demand { result, troubles, all_known } = steps::demand(workload, now);
+    let wanted = trace.take(Step::Demand, result);
+    let mut memory = noted(workload, wanted, all_known, now);
 
     let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
     let bounded = trace.take(Step::Bounds, steps::bounds(paced, policy.min, policy.max));
 
-    memory.gate = memory.gate.counting(workload.opinion.as_ref(), &policy.gate, now);
+    memory.gate.count(workload.opinion.as_ref(), &policy.gate, now);
     let verdict = memory.gate.verdict(&policy.gate);
     let gated = trace.take(Step::Gate, steps::gate(bounded, current, policy.min, verdict, &policy.gate));
 
     let roomy = trace.take(Step::Capacity, steps::capacity(gated, workload, ledger));
-    let split = steps::split(roomy, workload, ledger, now);
-    let number = trace.take(Step::Split, split.result.clone());
+    let steps::Split { pools, result, spilled } = steps::split(roomy, workload, ledger, now);
+    let number = trace.take(Step::Split, result);
 
+    let verdict = if bounded > current { verdict } else { memory.gate.last_said(&policy.gate) };
+    memory.settle(workload, bounded, &spilled, now);
     Decision {
         id: workload.id.clone(),
         current,
         wanted,
         number,
-        pools: pools(workload, &split.pools),
+        pools: numbers(workload, &pools),
         steps: trace.records,
         verdict,
-        troubles: demand.troubles,
-        memory: memory.after(workload, bounded, &split, now),
+        troubles,
+        memory,
     }
 }
 
-fn pools(workload: &Workload, targets: &[Replicas]) -> Vec<PoolNumber> {
+fn numbers(workload: &Workload, targets: &[Replicas]) -> Vec<PoolNumber> {
     let policies = workload.policy.pools.iter().zip(&workload.pools).zip(targets);
     policies.map(|((policy, state), to)| PoolNumber { pool: policy.name(), from: state.asked, to: *to }).collect()
 }

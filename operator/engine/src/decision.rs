@@ -254,7 +254,7 @@ impl Decision {
                 .map(|(pool, state)| PoolNumber { pool: pool.name(), from: state.asked, to: state.asked })
                 .collect(),
             steps: Vec::new(),
-            verdict: workload.memory.gate.verdict(&workload.policy.gate),
+            verdict: workload.memory.gate.last_said(&workload.policy.gate),
             troubles: Vec::new(),
             memory: workload.memory.clone(),
         }

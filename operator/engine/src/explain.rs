@@ -5,7 +5,7 @@ use crate::gate::Verdict;
 use crate::memory::Moment;
 use crate::opinion::{Finding, Gap, Measure, Quantity};
 use crate::policy::{GateMode, OnUnknown};
-use crate::rules::RuleName;
+use crate::rules::{RULES, RuleName};
 use jiff::{SignedDuration, SpanRound, Unit};
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub fn sentence(decision: &Decision) -> String {
         std::cmp::Ordering::Greater => format!("grows from {} to {} replicas", decision.current, decision.number),
     };
     let wanted =
-        if decision.wanted == decision.number { String::new() } else { format!(" of {} wanted", decision.wanted) };
+        if decision.wanted == decision.number { String::new() } else { format!(" (the signals ask for {})", decision.wanted) };
     format!("{change}{wanted}; {}: {}", step(record.step), reason(&record.reason))
 }
 
@@ -114,13 +114,8 @@ const fn scale_word(direction: Direction) -> &'static str {
 }
 
 /// What a rule means, in a few words.
-pub const fn cause(rule: RuleName) -> &'static str {
-    match rule {
-        RuleName::DataInvalid => "the evidence can't be trusted",
-        RuleName::DataLoader => "GPUs wait for the CPU that feeds them",
-        RuleName::Saturated => "GPUs are busy with real work",
-        RuleName::Underused => "GPUs are hardly used",
-    }
+pub fn cause(rule: RuleName) -> &'static str {
+    RULES.iter().find(|one| one.name() == rule).map_or("", |one| one.cause())
 }
 
 /// Why there is no verdict.

@@ -21,9 +21,19 @@ pub struct GateMemory {
     /// What it leaned to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lean: Option<Lean>,
+    /// What the last evaluation that let growth pass rested on; shown while nothing grows, never decided on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Passed>,
     /// One count a rule that fired lately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
+}
+
+/// Growth was let pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passed {
+    /// The rule that spoke for it, if one did.
+    pub by: Option<RuleName>,
 }
 
 /// How often a rule fired in a row.
@@ -61,9 +71,8 @@ pub enum Verdict {
 }
 
 impl GateMemory {
-    /// With `opinion` counted, if it is newer than the last by at least `policy.spacing`; an expired veto starts anew.
-    #[must_use]
-    pub fn counting(mut self, opinion: Option<&Opinion>, policy: &GatePolicy, now: Timestamp) -> Self {
+    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`; an expired veto starts anew.
+    pub fn count(&mut self, opinion: Option<&Opinion>, policy: &GatePolicy, now: Timestamp) {
         self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
         if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
             self.forget();
@@ -71,9 +80,17 @@ impl GateMemory {
         if let Some(opinion) = opinion.filter(|opinion| self.is_fresh(opinion, policy)) {
             self.counted = Some(Moment::of(opinion.at));
             self.lean = Some(opinion.lean);
-            self.count(opinion);
+            self.add(opinion);
+            self.passed = (opinion.lean == Lean::Allow).then(|| Passed { by: self.supporter() });
         }
-        self
+    }
+
+    /// What is shown while nothing grows: the last verdict, until it is asked again.
+    pub fn last_said(&self, policy: &GatePolicy) -> Verdict {
+        match (self.verdict(policy), self.passed) {
+            (Verdict::Unknown(Gap::NotAsked), Some(passed)) => Verdict::Allow { by: passed.by },
+            (verdict, _) => verdict,
+        }
     }
 
     /// What was seen a whole window ago says nothing about now, and is in a row with nothing. What stands, stands.
@@ -87,7 +104,7 @@ impl GateMemory {
     }
 
     /// An unknown evaluation counts as one without the rule: losing a sample may end a veto, never make one.
-    fn count(&mut self, opinion: &Opinion) {
+    fn add(&mut self, opinion: &Opinion) {
         let at = Moment::of(opinion.at);
         for count in &mut self.counts {
             match opinion.findings.iter().find(|finding| count.is_of(finding)) {

@@ -2,7 +2,7 @@
 
 use crate::units::{Gpus, NodeName, PoolName, Replicas};
 use crate::world::{Workload, World};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What is still free. Nodes are counted by their free GPUs, so asking for room does not walk over them.
 pub struct Ledger {
@@ -35,15 +35,20 @@ struct Bucket {
 impl Ledger {
     /// What is free in `world` once all replicas that are already asked for have found a node.
     pub fn of(world: &World) -> Self {
+        Self::serving(&world.in_order(), world)
+    }
+
+    /// [`Self::of`] the workloads in this order, which is [`World::in_order`].
+    pub(crate) fn serving(order: &[&Workload], world: &World) -> Self {
         let mut ledger = Self::empty(world);
-        for workload in world.in_order() {
+        for workload in order {
             ledger.reserve_asked(workload);
         }
         ledger
     }
 
     fn empty(world: &World) -> Self {
-        let positions: BTreeMap<&NodeName, usize> = world.nodes.keys().zip(0..).collect();
+        let positions: HashMap<&NodeName, usize> = world.nodes.keys().zip(0..).collect();
         let mut nodes: Vec<_> =
             world.nodes.values().map(|node| NodeLedger { free: node.free.0, pools: Vec::new() }).collect();
         let mut pools = Vec::with_capacity(world.pools.len());
@@ -65,17 +70,18 @@ impl Ledger {
     fn reserve_asked(&mut self, workload: &Workload) {
         let each = workload.policy.gpus_per_replica;
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
+            let Some(pool) = self.position(policy.pool.as_ref()) else { continue };
             let bound = state.pods.iter().filter(|pod| pod.bound && pod.is_live()).count();
             let unplaced = state.asked.minus(Replicas(u32::try_from(bound).unwrap_or(u32::MAX)));
-            self.ask(policy.pool.as_ref(), each, state.asked);
-            self.reserve(policy.pool.as_ref(), each, unplaced);
+            self.pools[pool].ask(each, state.asked);
+            self.place(pool, each, unplaced);
         }
     }
 
     /// How many more replicas of `each` GPUs fit in `pool`; none means that nothing limits it.
     pub fn room(&self, pool: Option<&PoolName>, each: Gpus) -> Option<Replicas> {
-        let Some(pool) = self.names.get(pool?) else { return Some(Replicas::ZERO) };
-        let pool = &self.pools[*pool];
+        let Some(pool) = self.position(Some(pool?)) else { return Some(Replicas::ZERO) };
+        let pool = &self.pools[pool];
         let fits = |(free, bucket): (&u32, &Bucket)| (free / at_least_one(each)).saturating_mul(bucket.count);
         let on_nodes = pool.by_free.iter().map(fits).fold(0_u32, u32::saturating_add);
         let within_limit = pool.limit.map_or(u32::MAX, |limit| limit.minus(pool.asked).0 / at_least_one(each));
@@ -84,16 +90,25 @@ impl Ledger {
 
     /// Counts `replicas` more against the limit of `pool`.
     pub fn ask(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) {
-        if let Some(pool) = pool.and_then(|name| self.names.get(name)) {
-            let asked = &mut self.pools[*pool].asked;
-            *asked = asked.plus(replicas.times(each));
+        if let Some(pool) = self.position(pool) {
+            self.pools[pool].ask(each, replicas);
         }
     }
 
     /// Takes the room of up to `replicas` more replicas, and says how many found some.
     pub fn reserve(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) -> Replicas {
-        let Some(name) = pool else { return replicas };
-        let Some(pool) = self.names.get(name).copied() else { return Replicas::ZERO };
+        match (pool, self.position(pool)) {
+            (None, _) => replicas,
+            (Some(_), None) => Replicas::ZERO,
+            (Some(_), Some(pool)) => self.place(pool, each, replicas),
+        }
+    }
+
+    fn position(&self, pool: Option<&PoolName>) -> Option<usize> {
+        self.names.get(pool?).copied()
+    }
+
+    fn place(&mut self, pool: usize, each: Gpus, replicas: Replicas) -> Replicas {
         for placed in 0..replicas.0 {
             let Some(node) = self.tightest(pool, at_least_one(each)) else { return Replicas(placed) };
             self.take(node, at_least_one(each));
@@ -133,6 +148,10 @@ fn at_least_one(gpus: Gpus) -> u32 {
 }
 
 impl PoolLedger {
+    fn ask(&mut self, each: Gpus, replicas: Replicas) {
+        self.asked = self.asked.plus(replicas.times(each));
+    }
+
     fn add(&mut self, node: usize, free: u32) {
         let bucket = self.by_free.entry(free).or_default();
         bucket.count += 1;

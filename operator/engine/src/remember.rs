@@ -4,13 +4,12 @@ use crate::changes;
 use crate::decision::Decision;
 use crate::memory::{Adoption, Change, Memory, Moment};
 use crate::policy::Behavior;
-use crate::steps::{Demand, Split};
-use crate::units::Replicas;
+use crate::units::{PoolName, Replicas};
 use crate::world::Workload;
 use jiff::{SignedDuration, Timestamp};
 
 /// The workload's memory with this demand noted: its raw desire, and how long its readings have been known.
-pub(crate) fn noted(workload: &Workload, demand: &Demand, now: Timestamp) -> Memory {
+pub(crate) fn noted(workload: &Workload, wanted: Replicas, all_known: bool, now: Timestamp) -> Memory {
     let mut memory = workload.memory.clone();
     let behavior = &workload.policy.behavior;
     let longest = behavior.up.window.max(behavior.down.window);
@@ -18,8 +17,8 @@ pub(crate) fn noted(workload: &Workload, demand: &Demand, now: Timestamp) -> Mem
         // The first desire of a new workload is what runs.
         memory.desires.note(now, workload.current(), longest);
     }
-    memory.desires.note(now, demand.result.after, longest);
-    memory.adoption = adoption(memory.adoption, demand.all_known, behavior.down.window, now);
+    memory.desires.note(now, wanted, longest);
+    memory.adoption = adoption(memory.adoption, all_known, behavior.down.window, now);
     memory
 }
 
@@ -39,30 +38,26 @@ fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Time
 }
 
 impl Memory {
-    /// With what follows from the numbers of this decision.
-    #[must_use]
-    pub(crate) fn after(self, workload: &Workload, bounded: Replicas, split: &Split, now: Timestamp) -> Self {
+    /// Notes what follows from the numbers of this decision.
+    pub(crate) fn settle(&mut self, workload: &Workload, bounded: Replicas, spilled: &[PoolName], now: Timestamp) {
         let above = bounded > workload.current();
-        let demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
-        let mut short = self.short;
-        let mut spilled = self.spilled;
+        self.demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
-            let name = policy.name();
+            let name = policy.name_ref();
             if state.live() >= state.asked {
-                short.remove(&name);
-            } else {
-                short.entry(name.clone()).or_insert(Moment::of(now));
+                self.short.remove(name);
+            } else if !self.short.contains_key(name) {
+                self.short.insert(name.clone(), Moment::of(now));
             }
-            if split.spilled.contains(&name) {
-                spilled.insert(name, Moment::of(now));
-            } else if spilled.get(&name).is_some_and(|at| now.duration_since(at.0) >= policy.return_after) {
-                spilled.remove(&name);
+            if spilled.contains(name) {
+                self.spilled.insert(name.clone(), Moment::of(now));
+            } else if self.spilled.get(name).is_some_and(|at| now >= at.plus(policy.return_after)) {
+                self.spilled.remove(name);
             }
         }
-        let ours: Vec<_> = workload.policy.pools.iter().map(crate::policy::PoolPolicy::name).collect();
-        short.retain(|name, _| ours.contains(name));
-        spilled.retain(|name, _| ours.contains(name));
-        Self { demand_above_since, short, spilled, ..self }
+        let ours = |name: &PoolName| workload.policy.pools.iter().any(|pool| pool.name_ref() == name);
+        self.short.retain(|name, _| ours(name));
+        self.spilled.retain(|name, _| ours(name));
     }
 }
 

@@ -8,6 +8,7 @@ use wellfed_engine::rules::RuleName;
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{busy_gpu, evidence, secs, starved_gpu};
 
+#[allow(clippy::unnecessary_wraps)] // as the fields of evidence are
 fn exact(value: f64) -> Option<Span> {
     Some(Span::exact(value))
 }
@@ -239,5 +240,6 @@ fn measured_values_are_rounded_to_what_can_be_read() {
 
     let opinion = judge(&evidence(Class::Training, &[third], &[cpu_bound()]));
 
-    assert_eq!(opinion.findings[0].measured[0].value, 0.333);
+    let measured = Measure { what: Quantity::GpuActivity, value: 0.333, threshold: Some(0.5) };
+    assert_eq!(opinion.findings[0].measured[0], measured);
 }

@@ -1,5 +1,7 @@
 //! What is kept in status: small, and the same after it was written and read.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 use wellfed_engine::evidence::{ContainerEvidence, GpuEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
@@ -58,7 +60,7 @@ fn a_restart_changes_no_decision() {
     let starved = trainer("vision-train").running(4).wanting(8).gpu_activity(0.2212).throttled(0.4047);
     let slow = server("chat").running(2).wanting(50).policy(|policy| policy.behavior.up = pace(0, &[pods(4, 60)]));
     let mut uninterrupted = world().workload(starved).workload(slow).later(3);
-    uninterrupted.world.now = uninterrupted.world.now + secs(1) / 7;
+    uninterrupted.world.now += secs(1) / 7;
     let mut killed = uninterrupted.clone();
     for _ in 0..40 {
         uninterrupted = uninterrupted.later(13).evaluated().remembered(true);

@@ -6,6 +6,8 @@
 //! * every pod that is not Ready is set aside, as the documentation says and HPA does for CPU; for other metrics HPA adds
 //!   what a running pod reports before it is Ready.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use std::collections::HashMap;

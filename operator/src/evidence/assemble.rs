@@ -70,17 +70,26 @@ impl History {
 
     /// Whether `metric` was seen of this GPU in any slice that is still kept, whichever pod had it.
     fn ever_measured(&self, gpu: &str, metric: Metric) -> bool {
-        let of_gpu = |slice: &Slice| slice.gpus.values().any(|gpus| gpus.get(gpu).is_some_and(|one| one.contains_key(&metric)));
+        let of_gpu =
+            |slice: &Slice| slice.gpus.values().any(|gpus| gpus.get(gpu).is_some_and(|one| one.contains_key(&metric)));
         self.slices.iter().any(of_gpu)
     }
 
-    fn add(&self, evidence: &mut Evidence, pod: &WatchedPod, key: &PodKey, judged: &[&Slice], shared: &HashMap<&str, u32>) {
+    fn add(
+        &self,
+        evidence: &mut Evidence,
+        pod: &WatchedPod,
+        key: &PodKey,
+        judged: &[&Slice],
+        shared: &HashMap<&str, u32>,
+    ) {
         // A slice that was never taken is a missing sample too.
         let span = judged.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(judged[0].at));
         let expected = judged.len().max(slices_in(span, self.interval) + 1);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
         let series = |slice: &Slice, gpu: &str| slice.gpus.get(key).and_then(|gpus| gpus.get(gpu)).cloned();
-        let mut names: Vec<&String> = judged.iter().filter_map(|slice| slice.gpus.get(key)).flat_map(BTreeMap::keys).collect();
+        let mut names: Vec<&String> =
+            judged.iter().filter_map(|slice| slice.gpus.get(key)).flat_map(BTreeMap::keys).collect();
         names.sort();
         names.dedup();
         for gpu in names {

@@ -54,9 +54,7 @@ impl Metric {
             Self::Dram => gpu("DCGM_FI_PROF_DRAM_ACTIVE|DCGM_FI_PROF_DRAM_UTIL_RATIO"),
             Self::Tensor => gpu("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE|DCGM_FI_PROF_TENSOR_UTIL_RATIO"),
             Self::PcieRx => gpu("DCGM_FI_PROF_PCIE_RX_BYTES"),
-            Self::Cores => {
-                container(format!("rate(container_cpu_usage_seconds_total{{container!=\"\"}}[{window}])"))
-            }
+            Self::Cores => container(format!("rate(container_cpu_usage_seconds_total{{container!=\"\"}}[{window}])")),
             Self::Throttled => format!(
                 "{} / {}",
                 increase("container_cpu_cfs_throttled_periods_total"),

@@ -48,13 +48,13 @@ async fn an_operator_that_just_started_is_alive_and_names_what_it_waits_for() {
 async fn it_is_ready_when_its_stores_are_synced_and_the_api_server_answers() {
     let probes = probes(LONG, LONG);
     let (address, _) = served(&probes, "").await;
-    probes.store_synced("pods", true);
-    probes.store_synced("nodes", true);
+    probes.store("pods", None);
+    probes.store("nodes", None);
     probes.api_answered();
     let ready = get(address, "/readyz").await;
     assert!(is(&ready, "200", "ok\n"), "{ready}");
 
-    probes.store_synced("pods", false);
+    probes.store("pods", Some("not synced yet".into()));
 
     let ready = get(address, "/readyz").await;
     assert!(is(&ready, "503", "pods: not synced yet\n"), "{ready}");

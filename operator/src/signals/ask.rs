@@ -28,7 +28,8 @@ impl Ask {
     /// The question `query`, whose rows belong to workloads by the labels `by`.
     pub fn new(endpoint: &str, query: &Query, by: Vec<String>) -> Self {
         let text = query.text();
-        let sets = |label: &String| text.contains(&format!("(\"{label}\"")) || text.contains(&format!(", \"{label}\","));
+        let sets =
+            |label: &String| text.contains(&format!("(\"{label}\"")) || text.contains(&format!(", \"{label}\","));
         let relabels = (text.contains("label_replace") || text.contains("label_join")) && by.iter().any(sets);
         Self { endpoint: endpoint.to_owned(), query: text.to_owned(), ages: ages(query, &by), by, relabels }
     }
@@ -37,9 +38,10 @@ impl Ask {
 /// The newest sample of each selector, by the labels that rows are told apart by.
 fn ages(query: &Query, by: &[String]) -> Option<String> {
     let by = by.join(", ");
-    let each = promql::ages(query).into_iter().enumerate().map(|(number, age)| {
-        format!(r#"label_replace(max by ({by}) ({age}), "{SELECTOR}", "{number}", "", "")"#)
-    });
+    let each = promql::ages(query)
+        .into_iter()
+        .enumerate()
+        .map(|(number, age)| format!(r#"label_replace(max by ({by}) ({age}), "{SELECTOR}", "{number}", "", "")"#));
     let all: Vec<_> = each.collect();
     (!all.is_empty()).then(|| all.join(" or "))
 }
@@ -54,7 +56,7 @@ mod tests {
         let ask = Ask::new("default", &query, vec!["queue".into()]);
 
         let ages = ask.ages.unwrap();
-        assert!(ages.contains(r#"max by (queue) (timestamp(arrivals))"#), "{ages}");
+        assert!(ages.contains("max by (queue) (timestamp(arrivals))"), "{ages}");
         assert!(ages.contains(r#"max by (queue) (timestamp(depth{a="1"}))"#), "{ages}");
         assert!(promql::parse(&ages).is_ok(), "{ages}");
     }

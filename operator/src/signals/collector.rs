@@ -103,4 +103,3 @@ fn told(error: &FetchError) -> ReadFailure {
     tracing::debug!(%error, "a query failed");
     error.failure()
 }
-

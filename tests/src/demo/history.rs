@@ -87,10 +87,12 @@ fn targets(workload: &GpuWorkload) -> Vec<(String, String)> {
     pooled.chain(single).collect()
 }
 
-/// The tested old value and the new one of a JSON Patch on `/scale`.
+/// The tested old value and the new one of a JSON Patch on `/scale`; zero is tested as an empty spec.
 fn numbers(patch: &serde_json::Value) -> Option<(i64, i64)> {
-    let of = |op: &str| patch.as_array()?.iter().find(|one| one["op"] == op)?["value"].as_i64();
-    Some((of("test")?, of("replace")?))
+    let of = |op: &str| Some(&patch.as_array()?.iter().find(|one| one["op"] == op)?["value"]);
+    let from = of("test")?;
+    let from = if from.as_object().is_some_and(serde_json::Map::is_empty) { 0 } else { from.as_i64()? };
+    Some((from, of("add")?.as_i64()?))
 }
 
 impl Past {

@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// How long the traffic is played once the first replicas are Ready.
-const PLAYED: Duration = Duration::from_secs(180);
+const PLAYED: Duration = Duration::from_mins(3);
 /// How often the table is shown.
 const SHOWN_EVERY: Duration = Duration::from_secs(5);
 /// How long the first replicas may take.
-const BEGIN_WITHIN: Duration = Duration::from_secs(120);
+const BEGIN_WITHIN: Duration = Duration::from_mins(2);
 
 /// What to play.
 #[derive(Clone, Debug)]

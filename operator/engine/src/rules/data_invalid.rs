@@ -12,6 +12,10 @@ impl Rule for DataInvalid {
         RuleName::DataInvalid
     }
 
+    fn cause(&self) -> &'static str {
+        "the evidence can't be trusted"
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         gap(seen).map_or(Says::NotMine, Says::Invalid)
     }

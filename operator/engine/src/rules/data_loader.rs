@@ -12,6 +12,10 @@ impl Rule for DataLoader {
         RuleName::DataLoader
     }
 
+    fn cause(&self) -> &'static str {
+        "GPUs wait for the CPU that feeds them"
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         let limits = &seen.gate.thresholds;
         if !seen.most_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.below(limits.starved_below))) {

@@ -42,6 +42,9 @@ pub trait Rule {
     /// Its name.
     fn name(&self) -> RuleName;
 
+    /// What it means for the GPUs, in a few words: the reason that people read first.
+    fn cause(&self) -> &'static str;
+
     /// What it makes of the evidence.
     fn judge(&self, seen: &Evidence) -> Says;
 }

@@ -13,6 +13,10 @@ impl Rule for Saturated {
         RuleName::Saturated
     }
 
+    fn cause(&self) -> &'static str {
+        "GPUs are busy with real work"
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         if seen.most_gpus(|gpu| at_work(gpu, seen)) {
             Says::Found(Weight::Support, measured(seen))

@@ -14,6 +14,10 @@ impl Rule for Underused {
         RuleName::Underused
     }
 
+    fn cause(&self) -> &'static str {
+        "GPUs are hardly used"
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         let below = seen.gate.thresholds.underused_below;
         if !seen.most_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.below(below))) {

@@ -4,7 +4,8 @@ use crate::policy::{Behavior, Target};
 use crate::reading::{Oddity, ReadFailure, Reading, Trouble};
 use crate::units::{PodName, Replicas};
 use crate::world::{PoolState, SignalValue, Workload};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
+use std::ops::Bound;
 
 /// What one signal asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,12 +82,13 @@ fn of_pods(target: f64, rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workl
 
 fn grouped(rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Groups {
     let mut groups = Groups::default();
+    let mut rows = Rows::of(rows);
     for pod in workload.pods().filter(|pod| pod.is_live()) {
         if !pod.is_ready() {
             groups.unready += 1;
             continue;
         }
-        match rows.get(&pod.name).unwrap_or(&Reading::Missing).believed() {
+        match rows.find(&pod.name).unwrap_or(&Reading::Missing).believed() {
             Ok(value) => {
                 groups.sum += value;
                 groups.known += 1;
@@ -98,6 +100,28 @@ fn grouped(rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Group
         }
     }
     groups
+}
+
+/// Rows, found without a search where pods come in the order of their names.
+struct Rows<'a> {
+    all: &'a BTreeMap<PodName, Reading<f64>>,
+    ahead: btree_map::Range<'a, PodName, Reading<f64>>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(all: &'a BTreeMap<PodName, Reading<f64>>) -> Self {
+        Self { all, ahead: all.range(..) }
+    }
+
+    fn find(&mut self, pod: &PodName) -> Option<&'a Reading<f64>> {
+        if let Some((name, reading)) = self.ahead.next()
+            && name == pod
+        {
+            return Some(reading);
+        }
+        self.ahead = self.all.range((Bound::Included(pod), Bound::Unbounded));
+        self.ahead.next().filter(|(name, _)| *name == pod).map(|(_, reading)| reading)
+    }
 }
 
 /// Missing pods pull towards no change, unready ones damp growth.

@@ -83,9 +83,10 @@ impl Scenario {
     #[must_use]
     pub fn remembered(mut self, written: bool) -> Self {
         let now = self.world.now;
-        for decision in decide(&self.world).into_iter().flatten() {
-            let workload = self.find_mut(&decision.id.name);
-            let Some(workload) = workload else { continue };
+        let decided = decide(&self.world).into_iter().flatten();
+        let mut decided: BTreeMap<_, _> = decided.map(|decision| (decision.id.clone(), decision)).collect();
+        for workload in &mut self.world.workloads {
+            let Some(decision) = decided.remove(&workload.id) else { continue };
             workload.memory = remember(&decision, written, &workload.policy.behavior, now);
             if written {
                 for (state, number) in workload.pools.iter_mut().zip(&decision.pools) {

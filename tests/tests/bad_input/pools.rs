@@ -1,0 +1,52 @@
+//! Pools that a workload names.
+
+use serde_json::json;
+use wellfed_crds::ConditionStatus::True;
+use wellfed_tests::operator_fixture::Wish;
+
+use crate::stage::{Stage, chat};
+
+fn in_pool(name: &str) -> Wish {
+    chat().with("spec.pools", json!([{"name": name}]))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_does_not_exist_is_refused_with_the_one_that_is_meant() -> anyhow::Result<()> {
+    let stage = Stage::set("pool").await?;
+    let spot = stage.pool("h100-spot", json!({"capacityType": "Spot"})).await?;
+    let slip = stage.pool_name("h100-spt");
+
+    let said = stage.refused(&in_pool(&slip), "UnknownPool").await?;
+
+    assert_eq!(
+        said,
+        format!(
+            "spec.pools[0].name: no GpuPool \"{slip}\" (did you mean \"{spot}\"?). The workload keeps its replicas until \
+             this is fixed."
+        )
+    );
+    stage.search_goes_on_and_chat_is_left_alone(3).await?;
+    stage.accepted_and_scaled(&in_pool(&spot)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_of_others_is_refused_until_its_selector_matches_the_namespace() -> anyhow::Result<()> {
+    let stage = Stage::set("pool-others").await?;
+    let reserved = stage.pool("reserved", json!({"namespaceSelector": {"matchLabels": {"team": "speech"}}})).await?;
+
+    let said = stage.refused(&in_pool(&reserved), "PoolNotAllowed").await?;
+
+    assert_eq!(
+        said,
+        format!(
+            "spec.pools[0].name: GpuPool \"{reserved}\" does not serve namespace \"{}\": its namespaceSelector does not \
+             match the namespace's labels. Use another pool, or ask its administrator. The workload keeps its replicas \
+             until this is fixed.",
+            stage.namespace
+        )
+    );
+    stage.search_goes_on_and_chat_is_left_alone(3).await?;
+    stage.plane.kubectl()?.run(&["label", "namespace", &stage.namespace, "team=speech"]).await?;
+    stage.until_condition("chat", "Accepted", True).await?;
+    stage.until_replicas("chat", 4).await
+}

@@ -1,0 +1,19 @@
+//! Values that the schema lets through, and several mistakes at once.
+
+use crate::stage::{Stage, chat};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_beyond_all_measure_are_refused_with_their_place_all_at_once() -> anyhow::Result<()> {
+    let stage = Stage::set("values").await?;
+    let wrong = chat()
+        .with("spec.signals.0.target.averageValue", "1e999")
+        .with("spec.gate.window", "99999999999999999999h")
+        .with("spec.gate.thresholds.busyFrom", "70")
+        .signal("second", "rate(requests)", "5");
+
+    let said = stage.refused(&wrong, "BadValue").await?;
+
+    assert_eq!(said, "x");
+    stage.search_goes_on_and_chat_is_left_alone(2).await?;
+    stage.accepted_and_scaled(&chat()).await
+}

@@ -1,0 +1,159 @@
+//! Others write the same number: by hand, an HPA, a controller, or just between our look and our write.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use wellfed_crds::ConditionStatus::{False, True};
+use wellfed_tests::fixture::GpuDeployment;
+use wellfed_tests::{OperatorFixture, until};
+
+use crate::{chat, stage};
+
+#[tokio::test]
+async fn a_scaling_by_hand_is_reported_and_reconciled_and_three_of_them_end_all_writes() -> anyhow::Result<()> {
+    let stage = stage("by-hand").await?;
+    stage.run(&chat(4), 4).await?;
+    stage.until_condition("chat", "Ready", True).await?;
+
+    stage.scale("chat", 2).await?;
+    let note = stage.until_event("chat", "ScaledByOthers").await?;
+    stage.until_replicas("chat", 4).await?;
+    stage.scale("chat", 1).await?;
+    stage.until_replicas("chat", 4).await?;
+    stage.scale("chat", 3).await?;
+    let contested = stage.until_condition("chat", "Contested", True).await?;
+    let written = stage.scalings("chat")?.len();
+    stage.after_cycles(3).await?;
+
+    assert_eq!(note, "somebody else changed chat from 4 to 2 replicas");
+    assert!(contested.message.starts_with("three changes by others in ten minutes"), "{}", contested.message);
+    let able = stage.until_reason("chat", "AbleToScale", "Contested").await?;
+    assert!(able.message.ends_with("nothing is written until ten quiet minutes have passed"), "{}", able.message);
+    assert_eq!(stage.replicas("chat").await?, 3, "the third change stands");
+    assert_eq!((written, stage.scalings("chat")?.len()), (2, 2));
+    Ok(())
+}
+
+/// Keeps the target at three replicas at least; there is no metrics server, so it wishes no more.
+const HPA: &str = r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "their-hpa"},
+"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"}, "minReplicas": 3, "maxReplicas": 6,
+"metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}]}}"#;
+
+#[tokio::test]
+async fn what_an_hpa_drives_is_left_to_it_and_its_wish_is_shown() -> anyhow::Result<()> {
+    let stage = stage("hpa").await?;
+    stage.deploy(&GpuDeployment::new("chat")).await?;
+    stage.create(HPA).await?;
+    stage.until_replicas("chat", 3).await?;
+    stage.apply(&chat(5)).await?;
+
+    let driven = stage.until_reason("chat", "AbleToScale", "DrivenByHpa").await?;
+    stage.apply(&chat(5).with("spec.mode", "Recommend")).await?;
+    let recommended = stage.until_reason("chat", "AbleToScale", "DrivenByHpa").await?;
+    let desired = stage.status("chat").await?.desired_replicas;
+
+    let by = "Deployment \"chat\" is driven by HorizontalPodAutoscaler \"their-hpa\", which wishes 3 replicas";
+    assert_eq!(driven.message, format!("{by}: delete one of the two; nothing is written until that ends"));
+    assert!(recommended.message.starts_with(by), "{}", recommended.message);
+    assert_eq!(desired, Some(5), "what wellfed would do is shown beside it");
+    assert_eq!(stage.scalings("chat")?.summary(), "");
+    stage.kubectl(&["delete", "hpa", "their-hpa"]).await?;
+    stage.apply(&chat(5)).await?;
+    stage.until_replicas("chat", 5).await
+}
+
+#[tokio::test]
+async fn a_target_that_a_controller_owns_is_left_to_it() -> anyhow::Result<()> {
+    let stage = stage("owned").await?;
+    stage.run(&chat(3), 3).await?;
+    stage.until_condition("chat", "Ready", True).await?;
+
+    stage.kubectl(&["create", "configmap", "inference-graph"]).await?;
+    let uid = stage.kubectl(&["get", "configmap", "inference-graph", "-o", "jsonpath={.metadata.uid}"]).await?;
+    let owner = format!(
+        r#"{{"metadata": {{"ownerReferences": [{{"apiVersion": "v1", "kind": "ConfigMap", "name": "inference-graph",
+            "uid": "{uid}", "controller": true}}]}}}}"#
+    );
+    stage.kubectl(&["patch", "deployment", "chat", "-p", &owner]).await?;
+    let driven = stage.until_reason("chat", "AbleToScale", "DrivenByOwner").await?;
+    stage.ask("chat", 5).await?;
+    stage.until_desired("chat", 5).await?;
+    stage.after_cycles(2).await?;
+
+    let expected = "Deployment \"chat\" is driven by its controller ConfigMap \"inference-graph\": target that instead, if it \
+                    has /scale; nothing is written until that ends";
+    assert_eq!(driven.message, expected);
+    assert_eq!(stage.scalings("chat")?.summary(), "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_workloads_of_one_target_are_one_too_many_and_the_older_goes_on() -> anyhow::Result<()> {
+    let stage = stage("two-owners").await?;
+    stage.run(&chat(2), 1).await?;
+    stage.until_replicas("chat", 2).await?;
+    tokio::time::sleep(Duration::from_millis(1100)).await; // creation times are whole seconds
+    let other = wellfed_tests::operator_fixture::Wish::of("other").asking(7).with("spec.scaleTargetRef.name", "chat");
+    stage.apply(&other).await?;
+
+    let refused = stage.until_reason("other", "Accepted", "DuplicateTarget").await?;
+    stage.ask("chat", 4).await?;
+    stage.until_replicas("chat", 4).await?;
+
+    let expected = "spec.scaleTargetRef: Deployment \"chat\" is the target of GpuWorkload \"chat\" already, which is older: \
+                    delete one of the two";
+    assert_eq!(refused.message, expected);
+    Ok(())
+}
+
+/// Somebody sets another number every few milliseconds, so that a look is old before the write that follows from it.
+#[tokio::test]
+async fn a_number_that_somebody_set_since_we_looked_is_never_overwritten() -> anyhow::Result<()> {
+    let stage = stage("conflict").await?;
+    stage.run(&chat(8), 1).await?;
+    let somebody = async {
+        loop {
+            for replicas in [2, 3, 4, 5, 6, 7] {
+                stage.scale("chat", replicas).await?;
+            }
+        }
+        #[allow(unreachable_code)]
+        anyhow::Ok(())
+    };
+    tokio::select! {
+        ended = somebody => ended?,
+        seen = until("a write that came too late", Duration::from_secs(30), async || {
+            let late = stage.scalings("chat")?.filter(|event| event.response_status.code == 422);
+            ensure!(!late.is_empty(), "{}", stage.scalings("chat")?.summary());
+            Ok(())
+        }) => seen?,
+    }
+    stage.after_cycles(2).await?;
+
+    let lost = overwritten(&stage)?;
+    assert_eq!(lost, Vec::<String>::new());
+    let contested = stage.until_condition("chat", "Contested", True).await?;
+    assert_eq!(contested.reason, "ForeignChanges");
+    let able = stage.until_condition("chat", "AbleToScale", False).await?;
+    assert_eq!(able.reason, "Contested");
+    Ok(())
+}
+
+/// Our writes that went through over a number other than the one they had read.
+fn overwritten(stage: &OperatorFixture) -> anyhow::Result<Vec<String>> {
+    let scalings = stage.audit()?.writes().on("deployments", "scale");
+    let mut stands = 1;
+    let mut lost = Vec::new();
+    for event in scalings.events().iter().filter(|event| event.response_status.code == 200) {
+        let body = &event.request_object;
+        if let Some(set) = body["spec"]["replicas"].as_i64() {
+            stands = set;
+            continue;
+        }
+        if body[0]["op"] != "test" || body[0]["value"] != stands {
+            lost.push(format!("{body} over {stands}"));
+        }
+        stands = body[1]["value"].as_i64().unwrap_or_default();
+    }
+    Ok(lost)
+}
