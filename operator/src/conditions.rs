@@ -32,7 +32,8 @@ pub fn unresolved(why: &Unresolved) -> Vec<Aspect> {
         Unresolved::Refused(refusals) => {
             let reason = refusals.first().map_or_else(String::new, |refusal| refusal.reason.to_string());
             let message: Vec<_> = refusals.iter().map(ToString::to_string).collect();
-            let message = message.join("; ");
+            let kept = "The workload keeps its replicas until this is fixed.";
+            let message = format!("{}. {kept}", message.join("; "));
             vec![
                 aspect("Accepted", False, &reason, message.clone()),
                 aspect("ScalingActive", False, "NotAccepted", "nothing is decided until it is accepted"),
@@ -142,15 +143,29 @@ fn healthy(decision: &Decision) -> Aspect {
     match decision.troubles.first() {
         None => aspect("SignalsHealthy", True, "AllKnown", "every signal is read, recent and plausible"),
         Some((_, trouble)) => {
-            let reason = match trouble {
-                Trouble::Stale { .. } => "SignalStale",
-                Trouble::Missing => "SignalEmpty",
-                Trouble::Failed(_) => "SignalFailed",
-                Trouble::Implausible(_) => "SignalImplausible",
-            };
             let message = format!("{}. Nothing shrinks until that ends.", troubles(decision));
-            aspect("SignalsHealthy", False, reason, message)
+            aspect("SignalsHealthy", False, unhealthy(*trouble), message)
         }
+    }
+}
+
+/// What is wrong with a signal in one word, so that another kind of fault is another condition.
+const fn unhealthy(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::Stale { .. } => "SignalStale",
+        Trouble::Missing => "SignalEmpty",
+        Trouble::Implausible(_) => "SignalImplausible",
+        Trouble::Failed(failure) => match failure {
+            ReadFailure::Unreachable => "SignalUnreachable",
+            ReadFailure::Timeout => "SignalTimeout",
+            ReadFailure::Http { .. } => "SignalHttpError",
+            ReadFailure::BadQuery => "SignalQueryRefused",
+            ReadFailure::NotAVector => "SignalNotAVector",
+            ReadFailure::TooManyRows => "SignalTooManyRows",
+            ReadFailure::Garbled => "SignalGarbled",
+            ReadFailure::Partial => "SignalPartial",
+            ReadFailure::NotYet => "SignalNotReadYet",
+        },
     }
 }
 

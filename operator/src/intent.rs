@@ -116,11 +116,14 @@ impl<'a> Reader<'a> {
             TargetType::Value => ("value", target.value.as_ref(), Target::Value),
         };
         let path = format!("{path}.target.{name}");
+        let known = self.refusals.len();
         let number = self.quantity(&path, quantity, 0.0);
         if number > 0.0 {
             return Some(make(number));
         }
-        self.refuse(path, RefusalReason::BadValue, "must be above zero: what one replica should bear".to_owned());
+        if self.refusals.len() == known {
+            self.refuse(path, RefusalReason::BadValue, "must be above zero: what one replica should bear".to_owned());
+        }
         None
     }
 
@@ -251,7 +254,13 @@ impl<'a> Reader<'a> {
         let own = gate.thresholds.clone().unwrap_or_default();
         let default = Thresholds::default();
         let mut share = |name: &str, own: Option<&Quantity>, default| {
-            self.quantity(&format!("spec.gate.thresholds.{name}"), own, default)
+            let path = format!("spec.gate.thresholds.{name}");
+            let share = self.quantity(&path, own, default);
+            if share > 1.0 {
+                let message = format!("{share} is no share; write one from 0 to 1, such as \"700m\" for 70 %");
+                self.refuse(path, RefusalReason::BadValue, message);
+            }
+            share
         };
         Thresholds {
             underused_below: share("underusedBelow", own.underused_below.as_ref(), default.underused_below),

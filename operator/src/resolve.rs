@@ -78,13 +78,13 @@ fn pool_refusals(intent: &Intent, namespace: &str, catalog: &Catalog) -> Vec<Ref
             let Some(pool) = catalog.pools.get(&name.0) else {
                 let near = did_you_mean(&name.0, catalog.pools.keys().map(String::as_str));
                 let hint = near.map(|near| format!(" (did you mean \"{near}\"?)")).unwrap_or_default();
-                let message = format!("no GpuPool \"{name}\"{hint}. The workload keeps its replicas until this is fixed.");
+                let message = format!("no GpuPool \"{name}\"{hint}");
                 return Some(Refusal::at(path, RefusalReason::UnknownPool, message));
             };
             (!catalog.allows(pool, namespace)).then(|| {
                 let message = format!(
                     "GpuPool \"{name}\" does not serve namespace \"{namespace}\": its namespaceSelector does not match the \
-                     namespace's labels. Use another pool, or ask its administrator."
+                     namespace's labels. Use another pool, or ask its administrator"
                 );
                 Refusal::at(path, RefusalReason::PoolNotAllowed, message)
             })

@@ -132,13 +132,24 @@ fn finding(count: &Count, policy: &Policy) -> FindingStatus {
     }
 }
 
-/// What about a status is worth a write. Sentences are not: they carry live values.
+/// Whether a condition's sentence is worth a write of its own: it carries no live value, and for the same reason it may
+/// name another mistake or another signal than before.
+fn words_matter(condition: &Condition) -> bool {
+    match condition.kind.as_str() {
+        "Accepted" => true,
+        // That one counts replicas.
+        "SignalsHealthy" => condition.reason != "SamplesMissing",
+        _ => false,
+    }
+}
+
+/// What about a status is worth a write. Most sentences are not: they carry live values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worth {
     generation: Option<i64>,
     numbers: [Option<i32>; 3],
     pools: Vec<PoolStatus>,
-    conditions: Vec<(String, ConditionStatus, String)>,
+    conditions: Vec<(String, ConditionStatus, String, Option<String>)>,
     decision: Option<(String, String, String, Option<Timestamp>)>,
     findings: Vec<String>,
     selector: Option<String>,
@@ -154,7 +165,10 @@ impl Worth {
             conditions: status
                 .conditions
                 .iter()
-                .map(|condition| (condition.kind.clone(), condition.status, condition.reason.clone()))
+                .map(|condition| {
+                    let words = words_matter(condition).then(|| condition.message.clone());
+                    (condition.kind.clone(), condition.status, condition.reason.clone(), words)
+                })
                 .collect(),
             decision: status.decision.as_ref().map(|decision| {
                 (decision.why.clone(), decision.binding.clone(), decision.verdict.clone(), decision.veto_expires)

@@ -57,6 +57,17 @@ where
     K::DynamicType: Eq + std::hash::Hash + Clone;
 
 impl<K: Lookup<DynamicType = ()> + Clone + 'static> Many<K> {
+    /// A store that holds just these, without a watch: for tests and benches.
+    pub fn holding(objects: Vec<K>) -> Self {
+        let (reader, mut writer) = store();
+        writer.apply_watcher_event(&Event::Init);
+        for object in objects {
+            writer.apply_watcher_event(&Event::InitApply(object));
+        }
+        writer.apply_watcher_event(&Event::InitDone);
+        Self(vec![(reader, Arc::default())])
+    }
+
     /// Every object.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.0.iter().flat_map(|(store, _)| store.state()).collect()

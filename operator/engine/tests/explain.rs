@@ -12,7 +12,7 @@ fn a_refusal_says_what_is_wrong() {
 
     assert_eq!(
         explain::sentence(&decision),
-        "stays at 4 replicas of 8 wanted; gate: refused by DataLoader: GPUs wait for the CPU that feeds them; \
+        "stays at 4 replicas (the signals ask for 8); gate: refused by DataLoader: GPUs wait for the CPU that feeds them; \
          more GPUs would not help"
     );
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_full_pool_says_how_many_still_fit() {
 
     assert_eq!(
         explain::sentence(&decision),
-        "grows from 2 to 3 replicas of 6 wanted; capacity: the pools have room for 1 more replicas"
+        "grows from 2 to 3 replicas (the signals ask for 6); capacity: the pools have room for 1 more replicas"
     );
 }
 

@@ -50,3 +50,22 @@ async fn a_pool_of_others_is_refused_until_its_selector_matches_the_namespace() 
     stage.until_condition("chat", "Accepted", True).await?;
     stage.until_replicas("chat", 4).await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_pools_with_one_target_are_refused() -> anyhow::Result<()> {
+    let stage = Stage::set("one-target").await?;
+    let (first, second) = (stage.pool("od", json!({})).await?, stage.pool("spot", json!({"capacityType": "Spot"})).await?);
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"});
+    let pool = |name: &str| json!({"name": name, "scaleTargetRef": target});
+    let wrong = chat().without("spec", "scaleTargetRef").with("spec.pools", json!([pool(&first), pool(&second)]));
+
+    let said = stage.refused(&wrong, "DuplicateTarget").await?;
+
+    assert_eq!(
+        said,
+        "spec.pools[1].scaleTargetRef: Deployment chat is the target of another pool too: give each pool its own. The \
+         workload keeps its replicas until this is fixed."
+    );
+    stage.search_goes_on_and_chat_is_left_alone(3).await?;
+    stage.accepted_and_scaled(&wrong.with("spec.pools", json!([pool(&first)]))).await
+}
