@@ -7,7 +7,7 @@ RESOLVE = folder=$$($(PROVISION)) && export WELLFED_BINARIES_RESOLVED="$$folder"
 PROGRAMS = -p wellfed -p wellfed-world -p wellfed-tests --bins
 PLANE = target/debug/plane
 
-.PHONY: demo demo-mutants test lint bench bless plane clean require
+.PHONY: demo demo-mutants test lint bench bless plane at-rest clean require
 
 ## demo: play three GPU workloads on a real control plane, about four minutes; KEEP=1 leaves it up
 demo: require
@@ -38,11 +38,16 @@ bench: require
 
 ## bless: rewrite everything that is generated
 bless: require
-	BLESS=1 $(CARGO) test --locked -q -p wellfed-crds -p wellfed-engine --test generated
+	BLESS=1 $(CARGO) test --locked -q -p wellfed-crds -p wellfed-engine --test generated --test reference
 
 ## plane: a control plane to look at, until Ctrl-C
 plane: require
 	@$(RESOLVE) && $(CARGO) build --locked -q -p wellfed-tests --bins && $(PLANE) up
+
+## at-rest: nothing is written while nothing changes, at 200 workloads (about 6 minutes)
+at-rest: require
+	@$(RESOLVE) && $(CARGO) build --locked $(PROGRAMS) && \
+	$(PLANE) run -- $(CARGO) test --locked -p wellfed-tests --test at_rest -- --ignored --nocapture
 
 ## clean: remove what was built here; the control plane's cache stays
 clean:

@@ -38,7 +38,7 @@ pub struct ScalingRules {
     pub tolerance: Option<Quantity>,
 }
 
-/// Which of several policies wins.
+/// Which of several policies wins. Default: Max.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectPolicy {
     /// The one that allows most change.

@@ -29,7 +29,7 @@ pub struct Gate {
     pub thresholds: Option<GateThresholds>,
 }
 
-/// Whether a refusal holds the number.
+/// Whether a refusal holds the number. Default: Enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum GateMode {
     /// It does.
@@ -40,7 +40,7 @@ pub enum GateMode {
     Off,
 }
 
-/// What missing evidence means for growth.
+/// What missing evidence means for growth. Default: Allow for Inference, Hold otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum OnUnknown {
     /// Grow all the same.

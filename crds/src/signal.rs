@@ -36,14 +36,14 @@ pub struct Signal {
     pub target: Option<SignalTarget>,
 }
 
-/// What a signal is for.
+/// What a signal is for. Default: Demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SignalRole {
     /// It asks for replicas.
     Demand,
 }
 
-/// Whether a signal's rows carry a live pod.
+/// Whether a signal's rows carry a live pod. Default: Pods for `vllm`, else External.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SignalType {
     /// One row a pod, with labels `namespace` and `pod`; HPA's rules for Pods metrics.
@@ -99,7 +99,7 @@ pub struct VllmSource {
     pub endpoint: Option<String>,
 }
 
-/// Which requests of a vLLM server count.
+/// Which requests count. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum VllmMetric {
     /// In service and queued.

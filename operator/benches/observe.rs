@@ -17,8 +17,8 @@ use wellfed::config::Config;
 use wellfed::intent::Settings;
 use wellfed::observe::{Answers, Lookout, Observed, observe};
 use wellfed::recall::Recall;
-use wellfed::signals::client::Row;
 use wellfed::signals::Latest;
+use wellfed::signals::client::Row;
 use wellfed::watch::{Many, Stores};
 use wellfed_engine::opinion::Opinions;
 

@@ -36,7 +36,11 @@ pub async fn until<T>(
         match timeout_at(deadline, look()).await {
             Ok(Ok(found)) => return Ok(found),
             Ok(Err(other)) => seen = format!("{other:#}"),
-            Err(_) => return Err(NotSeen { what: what.to_owned(), waited: within, seen }),
+            Err(_) => {}
+        }
+        // A look that never waits is never cut off by the timeout.
+        if Instant::now() >= deadline {
+            return Err(NotSeen { what: what.to_owned(), waited: within, seen });
         }
         sleep(Duration::from_millis(200)).await;
     }

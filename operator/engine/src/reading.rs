@@ -158,7 +158,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stale { .. } => f.write_str("the newest sample is too old"),
-            Self::Missing => f.write_str("the query returned no row"),
+            Self::Missing => f.write_str("there is no current sample: the series ended, or the query matches none"),
             Self::Failed(failure) => failure.fmt(f),
             Self::Implausible(Oddity::NotANumber) => f.write_str("the value is NaN"),
             Self::Implausible(Oddity::Infinite) => f.write_str("the value is infinite"),

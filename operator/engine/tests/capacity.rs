@@ -32,11 +32,8 @@ fn gpus_that_others_use_are_not_there() {
 fn a_replica_needs_all_its_gpus_on_one_node() {
     let table = [(8, &[4, 4][..], 2), (8, &[8, 4], 3), (4, &[7, 7, 3], 4), (3, &[8], 4), (2, &[1, 1, 1, 1], 2)];
     for (each, free, expected) in table {
-        assert_eq!(
-            number(&world().pool("h100", free).workload(wanting(20).gpus_each(each))),
-            expected,
-            "{each} {free:?}"
-        );
+        let decision = world().pool("h100", free).workload(wanting(20).gpus_each(each)).decision("chat");
+        assert_eq!((decision.number.0, decision.steps[4].after.0), (expected, expected), "{each} {free:?}");
     }
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use wellfed_engine::policy::{Amount, Behavior, Pace, RatePolicy, Select};
 use wellfed_engine::testing::{Signal, average, each, in_pool, secs, server, unlimited_pool, value, world};
 
-const CASES: usize = 20_000;
+const CASES: usize = 12_000;
 
 /// A fraction of whole numbers; compared by cross-multiplication.
 #[derive(Clone, Copy)]
@@ -298,7 +298,7 @@ fn behaved(desire: i128, current: i128, past: &Past, behavior: &Behavior) -> i12
 #[test]
 fn the_behaviour_block_gives_what_the_documentation_says() {
     let mut dice = Dice::new();
-    for case in 0..800 {
+    for case in 0..500 {
         let behavior = Behavior { up: random_pace(&mut dice), down: random_pace(&mut dice) };
         let chat = |running: i128, wanted: i128| {
             let pool = in_pool("any").asked(u32::try_from(running).unwrap());

@@ -155,6 +155,18 @@ fn a_gap_in_the_readings_starts_the_first_window_anew() {
 }
 
 #[test]
+fn what_somebody_adds_by_hand_in_the_first_window_is_not_taken_back_in_it() {
+    let chat = |running| server("chat").running(running).wanting(2).new_here();
+    let mut scenario = world().workload(chat(8)).remembered(true).later(100).becomes(chat(12));
+    for _ in 0..20 {
+        assert_eq!(scenario.decision("chat").number.0, 12);
+        scenario = scenario.remembered(true).later(10).remembered(true);
+    }
+
+    assert_eq!(scenario.decision("chat").number.0, 2);
+}
+
+#[test]
 fn a_new_workload_grows_at_once() {
     assert_eq!(world().workload(server("chat").running(4).wanting(8).new_here()).decision("chat").number.0, 8);
 }

@@ -7,12 +7,13 @@ use crate::signals::client::{Endpoint, FetchError};
 use crate::signals::promql;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use wellfed_engine::judge;
-use wellfed_engine::opinion::Opinions;
+use wellfed_engine::opinion::{Opinion, Opinions};
 
 /// The latest opinions: written by the lane, read by cycles.
 #[derive(Clone, Default)]
@@ -46,7 +47,7 @@ pub struct Lane {
 }
 
 /// The longest window that a workload may ask for.
-const LONGEST: SignedDuration = SignedDuration::from_hours(2);
+pub const LONGEST: SignedDuration = SignedDuration::from_hours(2);
 
 /// Why a look failed.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +92,19 @@ impl Lane {
 
     fn judged(&self, history: &History) -> Opinions {
         let watched = Arc::clone(&self.watched.borrow());
-        let opinion = |one: &Watched| Some((one.uid.clone(), judge(&history.evidence(one)?)));
-        watched.iter().filter_map(opinion).collect()
+        watched.iter().filter_map(|one| Some((one.uid.clone(), opinion(one, history)?))).collect()
     }
+}
+
+/// None without evidence. A panic over one workload is a bug of ours that must not end the lane for all others.
+fn opinion(workload: &Watched, history: &History) -> Option<Opinion> {
+    let judged = catch_unwind(AssertUnwindSafe(|| history.evidence(workload).as_ref().map(judge)));
+    judged.unwrap_or_else(|_| {
+        tracing::error!(
+            namespace = workload.namespace,
+            uid = workload.uid,
+            "judging a workload failed; please report this"
+        );
+        None
+    })
 }

@@ -4,7 +4,9 @@ mod assemble;
 mod history;
 mod lane;
 mod metric;
+#[cfg(test)]
+mod tests;
 
 pub use assemble::{Watched, WatchedPod};
 pub use history::{History, Slice};
-pub use lane::{Lane, Verdicts};
+pub use lane::{LONGEST, Lane, Verdicts};

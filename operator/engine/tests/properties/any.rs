@@ -34,6 +34,16 @@ fn populated(cluster: Scenario, workloads: Vec<WorkloadBuilder>) -> Scenario {
     scenario
 }
 
+/// Two to four workloads that all want much more than there is.
+pub fn greedy() -> impl Strategy<Value = Scenario> {
+    let workload = (0_u32..3, 1_u32..9, 1_usize..=3, mode()).prop_map(|(running, gpus, pools, mode)| {
+        let eager = server("workload").mode(mode).gate(GateMode::Off).gpus_each(gpus).wanting(40);
+        let eager = eager.policy(|policy| policy.behavior.up.policies.clear());
+        POOLS[..pools].iter().fold(eager, |eager, name| eager.pool(in_pool(name).running(running)))
+    });
+    (vec(workload, 2..=4), cluster()).prop_map(|(workloads, cluster)| populated(cluster, workloads))
+}
+
 fn cluster() -> impl Strategy<Value = Scenario> {
     (vec(vec(0_u32..=8, 0..5), 3), option::of(0_u32..60)).prop_map(|(pools, limit)| {
         let cluster = POOLS.iter().zip(pools).fold(world(), |cluster, (name, free)| cluster.pool(name, &free));
@@ -139,7 +149,7 @@ fn trouble() -> impl Strategy<Value = Reading<f64>> {
 /// Evidence of up to ten GPUs that the pods ask for, of which some may not be seen.
 pub fn any_evidence() -> impl Strategy<Value = Evidence> {
     let class = prop_oneof![Just(Class::Training), Just(Class::Inference)];
-    (class, vec(gpu(), 0..10), vec(container(), 0..4), prop_oneof![4 => Just(0_u32), 1 => 0_u32..3], 280_i64..900)
+    (class, vec(gpu(), 0..7), vec(container(), 0..4), prop_oneof![4 => Just(0_u32), 1 => 0_u32..3], 280_i64..900)
         .prop_map(|(class, gpus, containers, unseen, covered)| {
             let seen = evidence(class, &gpus, &containers);
             Evidence { expected_gpus: seen.expected_gpus + unseen, covered: secs(covered), ..seen }
@@ -171,8 +181,7 @@ fn gpu() -> impl Strategy<Value = GpuEvidence> {
 }
 
 fn share() -> impl Strategy<Value = Span> {
-    let samples = prop_oneof![vec(Just(0.0), 10), vec(0.0_f64..0.4, 10), vec(0.0_f64..1.0, 10), vec(0.7_f64..1.0, 10)];
-    samples.prop_map(|samples| Span::of(&samples, 10, 1.0).unwrap())
+    prop_oneof![Just(0.0), 0.0_f64..0.4, 0.0_f64..1.0, 0.7_f64..1.0].prop_map(Span::exact)
 }
 
 fn container() -> impl Strategy<Value = ContainerEvidence> {

@@ -1,0 +1,129 @@
+//! What counts as evidence, and whose.
+
+use super::history::{History, Slice};
+use super::metric::Metric;
+use super::{Watched, WatchedPod};
+use crate::signals::client::Row;
+use jiff::{SignedDuration, Timestamp};
+use wellfed_engine::evidence::Evidence;
+use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
+use wellfed_engine::rules::Thresholds;
+
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::constant(1_800_000_000 + 60 * minute, 0)
+}
+
+fn row(value: f64, labels: &[(&str, &str)]) -> Row {
+    let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Row { labels, value, at: at(0) }
+}
+
+/// As Prometheus shows an exporter whose labels were not honoured: the exporter's own pod, and the exported one.
+fn engine(pod: &str, gpu: &str, value: f64) -> Row {
+    let exporter = [("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x")];
+    row(value, &[&exporter[..], &[("exported_namespace", "demo"), ("exported_pod", pod), ("UUID", gpu)]].concat())
+}
+
+fn slice(minute: i64, rows: Vec<Row>) -> Slice {
+    let mut slice = Slice::ending(at(minute));
+    slice.take(Metric::Engine, rows);
+    slice
+}
+
+fn history(slices: Vec<Slice>) -> History {
+    let mut history = History::every(MINUTE);
+    slices.into_iter().for_each(|slice| history.push(slice, SignedDuration::from_hours(2)));
+    history
+}
+
+fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
+    Watched {
+        uid: "u".into(),
+        namespace: "demo".into(),
+        class: Class::Training,
+        gate: GatePolicy {
+            mode: GateMode::Enforce,
+            window: MINUTE * 10,
+            expiry: MINUTE * 30,
+            spacing: MINUTE / 2,
+            warm_up: MINUTE * 2,
+            on_unknown: OnUnknown::Hold,
+            thresholds: Thresholds::default(),
+        },
+        since: at(since),
+        pods: pods
+            .iter()
+            .map(|(name, ready)| WatchedPod {
+                name: (*name).to_owned(),
+                ready_since: at(*ready),
+                container: "train".into(),
+                cpu_limit: Some(8.0),
+                gpus: 1,
+            })
+            .collect(),
+    }
+}
+
+fn activity(evidence: &Evidence) -> Vec<f64> {
+    evidence.gpus.iter().filter_map(|gpu| gpu.engine.map(|span| (span.mean * 100.0).round() / 100.0)).collect()
+}
+
+#[test]
+fn a_quiet_hour_before_the_burst_proves_nothing() {
+    let slices = (1..=9).map(|minute| slice(minute, vec![engine("a", "g", if minute <= 5 { 0.05 } else { 0.95 })]));
+    let evidence = history(slices.collect()).evidence(&watched(5, &[("a", -60)])).unwrap();
+
+    assert_eq!(activity(&evidence), [0.95]);
+    assert_eq!(evidence.covered, MINUTE * 4);
+}
+
+#[test]
+fn both_label_schemes_are_attributed_and_the_exporter_itself_is_nobody() {
+    let honoured = row(0.4, &[("namespace", "demo"), ("pod", "b"), ("UUID", "g2")]);
+    let unattributed = row(0.9, &[("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x"), ("UUID", "g3")]);
+    let slices = vec![slice(1, vec![engine("a", "g1", 0.2), honoured, unattributed])];
+    let evidence = history(slices).evidence(&watched(0, &[("a", -60), ("b", -60)])).unwrap();
+
+    assert_eq!(activity(&evidence), [0.2, 0.4]);
+}
+
+#[test]
+fn a_replica_is_not_judged_before_it_is_warm_nor_after_it_is_gone() {
+    let rows = || vec![engine("warm", "g1", 0.9), engine("young", "g2", 0.1), engine("dead", "g3", 0.1)];
+    let slices = (1..=4).map(|minute| slice(minute, rows())).collect();
+    let evidence = history(slices).evidence(&watched(0, &[("warm", -60), ("young", 3)])).unwrap();
+
+    assert_eq!(activity(&evidence), [0.9]);
+    assert_eq!(evidence.expected_gpus, 1);
+}
+
+#[test]
+fn a_look_that_failed_widens_what_the_mean_could_have_been() {
+    let slices = vec![slice(1, vec![engine("a", "g", 0.2)]), slice(4, vec![engine("a", "g", 0.2)])];
+    let evidence = history(slices).evidence(&watched(0, &[("a", -60)])).unwrap();
+    let span = evidence.gpus[0].engine.unwrap();
+
+    assert!((span.low - 0.1).abs() < 1e-9 && (span.high - 0.6).abs() < 1e-9, "{span:?}");
+}
+
+#[test]
+fn a_gpu_that_shows_two_pods_is_shared() {
+    let slices = vec![slice(1, vec![engine("a", "g", 0.2), engine("other", "g", 0.2)])];
+    let evidence = history(slices).evidence(&watched(0, &[("a", -60)])).unwrap();
+
+    assert!(evidence.gpus[0].shared);
+}
+
+#[test]
+fn utilisation_does_not_stand_in_for_an_engine_counter_that_was_lost() {
+    let mut lost = Slice::ending(at(2));
+    let labels = [("namespace", "demo"), ("pod", "a"), ("UUID", "g")];
+    lost.take(Metric::Util, vec![row(10.0, &labels)]);
+    let evidence =
+        history(vec![slice(1, vec![engine("a", "g", 0.9)]), lost]).evidence(&watched(1, &[("a", -60)])).unwrap();
+
+    assert!(evidence.gpus[0].engine_lost);
+    assert_eq!(evidence.gpus[0].activity(), None);
+}

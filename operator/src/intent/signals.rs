@@ -1,0 +1,112 @@
+//! Signals of a spec: parsed, confined to the tenant, and bound to a source.
+
+use super::Reader;
+use crate::config::PrometheusConfig;
+use crate::refusal::{RefusalReason, did_you_mean};
+use crate::signals::promql::{self, Query, QueryError};
+use crate::signals::{Ask, PrometheusSignal, ScaleSignal, SignalSource, VllmSignal};
+use std::sync::Arc;
+use wellfed_crds::{PrometheusSource, Signal, SignalTarget, SignalType, TargetType, VllmMetric, VllmSource};
+use wellfed_engine::policy::{SignalPolicy, Target};
+use wellfed_engine::units::SignalName;
+
+impl<'a> Reader<'a> {
+    pub(super) fn signal(&mut self, at: usize, signal: &Signal) -> Option<(SignalPolicy, Arc<dyn SignalSource>)> {
+        let path = format!("spec.signals[{at}]");
+        let target = match &signal.target {
+            None => Target::Replicas,
+            Some(target) => self.target(&path, target)?,
+        };
+        let source = self.source(&path, signal)?;
+        Some((SignalPolicy { name: SignalName::from(signal.name.as_str()), target }, source))
+    }
+
+    fn target(&mut self, path: &str, target: &SignalTarget) -> Option<Target> {
+        let (name, quantity, make): (_, _, fn(f64) -> Target) = match target.kind {
+            TargetType::AverageValue => ("averageValue", target.average_value.as_ref(), Target::AverageValue),
+            TargetType::Value => ("value", target.value.as_ref(), Target::Value),
+        };
+        let path = format!("{path}.target.{name}");
+        let known = self.refusals.len();
+        let number = self.quantity(&path, quantity, 0.0);
+        if number > 0.0 {
+            return Some(make(number));
+        }
+        if self.refusals.len() == known {
+            self.refuse(path, RefusalReason::BadValue, "must be above zero: what one replica should bear".to_owned());
+        }
+        None
+    }
+
+    fn source(&mut self, path: &str, signal: &Signal) -> Option<Arc<dyn SignalSource>> {
+        let source = &signal.source;
+        if let Some(prometheus) = &source.prometheus {
+            return self.prometheus(path, signal.kind.unwrap_or(SignalType::External), prometheus);
+        }
+        if let Some(vllm) = &source.vllm {
+            return self.vllm(path, vllm);
+        }
+        if source.scale.is_some() {
+            return Some(Arc::new(ScaleSignal));
+        }
+        let message = "set exactly one source: prometheus, vllm or scale".to_owned();
+        self.refuse(format!("{path}.source"), RefusalReason::Malformed, message);
+        None
+    }
+
+    fn prometheus(&mut self, path: &str, kind: SignalType, source: &PrometheusSource) -> Option<Arc<dyn SignalSource>> {
+        let path = format!("{path}.source.prometheus");
+        let endpoint = self.endpoint(&path, source.endpoint.as_deref())?;
+        let namespace = (!endpoint.allow_cluster_queries).then_some(self.namespace);
+        match promql::parse(&source.query).and_then(|query| confine(&query, endpoint, namespace)) {
+            Ok(query) => {
+                let keys = PrometheusSignal::keys(kind, &source.rows);
+                let ask = Ask::new(&endpoint.name, &query, keys);
+                Some(Arc::new(PrometheusSignal { ask, kind, rows: source.rows.clone() }))
+            }
+            Err(error) => {
+                let reason = match error {
+                    QueryError::OtherNamespace { .. } => RefusalReason::OtherNamespace,
+                    _ => RefusalReason::BadQuery,
+                };
+                self.refuse(format!("{path}.query"), reason, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn vllm(&mut self, path: &str, source: &VllmSource) -> Option<Arc<dyn SignalSource>> {
+        let path = format!("{path}.source.vllm");
+        let endpoint = self.endpoint(&path, source.endpoint.as_deref())?;
+        let metric = source.metric.unwrap_or(VllmMetric::RunningPlusWaiting);
+        match VllmSignal::new(&endpoint.name, metric, |query| confine(query, endpoint, None)) {
+            Ok(signal) => Some(Arc::new(signal)),
+            Err(error) => {
+                self.refuse(path, RefusalReason::BadQuery, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn endpoint(&mut self, path: &str, name: Option<&str>) -> Option<&'a PrometheusConfig> {
+        let name = name.unwrap_or("default");
+        let found = self.settings.config.named(name);
+        if found.is_none() {
+            let known = self.settings.config.prometheus.iter().map(|one| one.name.as_str());
+            let hint = did_you_mean(name, known).map(|near| format!(" (did you mean {near:?}?)")).unwrap_or_default();
+            let message =
+                format!("no Prometheus {name:?} is configured{hint}; the operator's configuration names them");
+            self.refuse(format!("{path}.endpoint"), RefusalReason::UnknownEndpoint, message);
+        }
+        found
+    }
+}
+
+/// The query with the administrator's matchers, kept to `namespace` unless that is none.
+fn confine(query: &Query, endpoint: &PrometheusConfig, namespace: Option<&str>) -> Result<Query, QueryError> {
+    let kept = match namespace {
+        Some(namespace) => promql::enforce(query, &endpoint.namespace_label, namespace)?,
+        None => query.clone(),
+    };
+    promql::with_matchers(&kept, &endpoint.extra_matchers)
+}

@@ -1,0 +1,32 @@
+//! Answers without a row, and with one too many.
+
+use wellfed_crds::ConditionStatus::True;
+use wellfed_tests::operator_fixture::Wish;
+
+use crate::stage::{SERIES, Stage, direct};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_a_row_is_not_an_empty_queue() -> anyhow::Result<()> {
+    let stage = Stage::set("empty", &direct()).await?;
+
+    stage.source.remove(SERIES);
+    stage.held("SignalEmpty", "signal queue: the query returned no row").await?;
+    stage.depth(40).await?;
+    stage.until_condition("chat", "SignalsHealthy", True).await?;
+    stage.source.down(true);
+    stage.held("SignalEmpty", "signal queue: the query returned no row").await?;
+    stage.source.down(false);
+
+    stage.recovers().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_rows_where_one_is_expected_are_neither_added_nor_chosen_from() -> anyhow::Result<()> {
+    let stage = Stage::set("twice", &Wish::of("chat").signal("queue", SERIES, "10")).await?;
+
+    stage.source.set(r#"queue_depth{queue="chat",replica="b"} 80"#);
+    stage.held("SignalTooManyRows", "signal queue: the query returned more rows than one").await?;
+    stage.source.remove(r#"queue_depth{queue="chat",replica="b"}"#);
+
+    stage.recovers().await
+}
