@@ -41,6 +41,8 @@ use serde::{Deserialize, Serialize};
     validation = Rule::new("self.minReplicas <= self.maxReplicas").message("minReplicas must not exceed maxReplicas"),
     validation = Rule::new("has(self.pools) && size(self.pools) > 0 ? (has(self.scaleTargetRef) ? size(self.pools) == 1 && self.pools.all(p, !has(p.scaleTargetRef)) : self.pools.all(p, has(p.scaleTargetRef))) : has(self.scaleTargetRef)")
         .message("set scaleTargetRef on the spec (with at most one pool), or on every pool"),
+    validation = Rule::new("!has(self.pools) || size(self.pools) == 0 || self.pools.exists(p, !has(p.max) || type(p.max) == int)")
+        .message("leave max out, or make it a count, on at least one pool: shares are rounded down, and the last replica would find no place"),
     validation = Rule::new("!has(self.pools) || self.pools.map(p, has(p.base) ? p.base : 0).sum() <= self.maxReplicas")
         .message("the bases of all pools together must not exceed maxReplicas"),
 )]

@@ -3,7 +3,7 @@
 use crate::observe::{Ready, Stuck};
 use crate::resolve::Unresolved;
 use wellfed_crds::ConditionStatus::{self, False, True, Unknown};
-use wellfed_engine::decision::{Decision, Reason, Step};
+use wellfed_engine::decision::{Decision, Reason, Silent, Step};
 use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::Mode;
@@ -133,20 +133,21 @@ fn limited(decision: &Decision) -> Aspect {
 }
 
 fn healthy(decision: &Decision) -> Aspect {
-    if let Some(Reason::SamplesMissing { signal, missing, of }) = missing_samples(decision) {
-        let message = format!("signal {signal} has no believable sample for {missing} of {of} Ready replicas");
-        return aspect("SignalsHealthy", False, "SamplesMissing", message);
-    }
     if not_read_yet(decision) {
         return aspect("SignalsHealthy", Unknown, "NotReadYet", "the signals have not been read yet");
     }
-    match decision.troubles.first() {
-        None => aspect("SignalsHealthy", True, "AllKnown", "every signal is read, recent and plausible"),
-        Some((_, trouble)) => {
-            let message = format!("{}. Nothing shrinks until that ends.", troubles(decision));
-            aspect("SignalsHealthy", False, unhealthy(*trouble), message)
+    let reason = match (decision.troubles.first(), decision.silent.first()) {
+        (None, None) => {
+            return aspect("SignalsHealthy", True, "AllKnown", "every signal is read, recent and plausible");
         }
-    }
+        (Some((_, trouble)), _) => unhealthy(*trouble),
+        (None, Some(_)) => "SamplesMissing",
+    };
+    let silent = decision.silent.iter().map(|Silent { signal, missing, of }| {
+        format!("signal {signal}: no believable sample for {missing} of {of} Ready replicas")
+    });
+    let all: Vec<_> = each_trouble(decision).chain(silent).collect();
+    aspect("SignalsHealthy", False, reason, format!("{}. Nothing shrinks until that ends.", all.join("; ")))
 }
 
 /// What is wrong with a signal in one word, so that another kind of fault is another condition.
@@ -175,14 +176,12 @@ fn not_read_yet(decision: &Decision) -> bool {
     !decision.troubles.is_empty() && decision.troubles.iter().all(|(_, trouble)| not_yet(trouble))
 }
 
-fn missing_samples(decision: &Decision) -> Option<&Reason> {
-    let demand = decision.steps.iter().find(|record| record.step == Step::Demand)?;
-    matches!(demand.reason, Reason::SamplesMissing { .. }).then_some(&demand.reason)
+fn each_trouble(decision: &Decision) -> impl Iterator<Item = String> {
+    decision.troubles.iter().map(|(signal, trouble)| format!("signal {signal}: {trouble}"))
 }
 
 fn troubles(decision: &Decision) -> String {
-    let all: Vec<_> = decision.troubles.iter().map(|(signal, trouble)| format!("signal {signal}: {trouble}")).collect();
-    all.join("; ")
+    each_trouble(decision).collect::<Vec<_>>().join("; ")
 }
 
 fn starved(decision: &Decision) -> Aspect {

@@ -14,7 +14,7 @@ use crate::signals::{Asks, Board};
 use crate::watch::Stores;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
-use wellfed_engine::policy::GateMode;
+use wellfed_engine::policy::{Behavior, GateMode};
 use wellfed_engine::world::{SignalValue, World};
 use wellfed_engine::{decide, plan, remember};
 
@@ -203,15 +203,17 @@ impl Cycle {
                 }
             }
         }
-        let written = |uid: &str| outcomes.iter().any(|one| one.action.id.uid == uid && one.result.is_ok());
+        let written: HashSet<&str> =
+            outcomes.iter().filter(|one| one.result.is_ok()).map(|one| one.action.id.uid.as_str()).collect();
+        let behaviors: HashMap<&str, &Behavior> =
+            world.workloads.iter().map(|one| (one.id.uid.as_str(), &one.policy.behavior)).collect();
         decided
             .into_iter()
             .map(|decided| {
                 let decision = decided?;
-                let workload = world.workloads.iter().find(|workload| workload.id == decision.id);
-                let Some(workload) = workload else { return Ok(decision) };
-                let behavior = &workload.policy.behavior;
-                let memory = remember(&decision, written(&decision.id.uid), behavior, world.now);
+                let uid = decision.id.uid.as_str();
+                let Some(behavior) = behaviors.get(uid) else { return Ok(decision) };
+                let memory = remember(&decision, written.contains(uid), behavior, world.now);
                 self.recall.remember(&decision.id.uid, memory.clone());
                 Ok(Decision { memory, ..decision })
             })

@@ -1,11 +1,12 @@
 //! What a watch last failed with: a store whose watch is forbidden shows the past, however well its first list went.
 
+use crate::pauses::LONGEST;
 use kube::runtime::watcher::{Error, Event, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest pause between two tries of a watch, and a little more: without a failure for so long it runs again.
-const QUIET: Duration = Duration::from_secs(75);
+/// Longer than the longest time between two tries of a watch: without a failure for so long it runs again.
+const QUIET: Duration = LONGEST.saturating_mul(3);
 
 /// The last failure of one watch.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wellfed_crds::GpuWorkload;
 use wellfed_engine::opinion::Opinions;
 use wellfed_engine::units::{PodName, Replicas, WorkloadId};
-use wellfed_engine::world::{Pod, PodState, PoolState, SignalState, Workload, World};
+use wellfed_engine::world::{Pod, PodState, PoolState, SignalState, SignalValue, Workload, World};
 
 /// The latest answers by question.
 pub type Answers = HashMap<Ask, Arc<Latest>>;
@@ -191,7 +191,7 @@ fn looked_at(
         pools.push(PoolState { asked: Replicas(asked), pods: pods(key, look) });
     }
     let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
-    let signals = signals(id, &resolved, &pools, look);
+    let signals = signals(id, &resolved, &pools, look, recall);
     let stuck = stuck(&resolved.targets, look);
     let ready_pods = pools.iter().flat_map(|pool| &pool.pods).filter_map(ready_since).collect();
     let state = Workload {
@@ -213,13 +213,20 @@ fn ready_since(pod: &Pod) -> Option<(String, Timestamp)> {
     }
 }
 
-fn signals(id: &WorkloadId, resolved: &Resolved, pools: &[PoolState], look: &Lookout<'_>) -> Vec<SignalState> {
+fn signals(
+    id: &WorkloadId,
+    resolved: &Resolved,
+    pools: &[PoolState],
+    look: &Lookout<'_>,
+    recall: &mut Recall,
+) -> Vec<SignalState> {
     let live = pools.iter().flat_map(|pool| &pool.pods).filter(|pod| pod.is_live());
     let names: Vec<&str> = live.map(|pod| pod.name.0.as_str()).collect();
     resolved
         .sources
         .iter()
-        .map(|source| {
+        .zip(&resolved.policy.signals)
+        .map(|(source, policy)| {
             let latest = source.ask().and_then(|ask| look.answers.get(ask)).map(Arc::as_ref);
             let value = source.read(&Seen {
                 latest,
@@ -229,9 +236,24 @@ fn signals(id: &WorkloadId, resolved: &Resolved, pools: &[PoolState], look: &Loo
                 now: look.now,
                 stale_after: look.stale_after,
             });
-            SignalState { value, failures: latest.map_or(0, |latest| latest.failures) }
+            let usable = usable(&value, pools);
+            let lost = |latest: &Latest| recall.losses.note(&id.uid, &policy.name.0, latest.number, usable);
+            let failures = latest.map_or(0, lost);
+            SignalState { value, failures }
         })
         .collect()
+}
+
+/// Whether a read gave anything to go by. Pods that are not Ready are not asked: a model that loads is no lost signal.
+fn usable(value: &SignalValue, pools: &[PoolState]) -> bool {
+    match value {
+        SignalValue::External(reading) | SignalValue::PodsUnread(reading) => reading.believed().is_ok(),
+        SignalValue::Pods(rows) => {
+            let mut ready = pools.iter().flat_map(|pool| &pool.pods).filter(|pod| pod.is_ready()).peekable();
+            let known = |pod: &Pod| rows.get(&pod.name).is_some_and(|reading| reading.believed().is_ok());
+            ready.peek().is_none() || ready.any(known)
+        }
+    }
 }
 
 fn pods(key: &TargetKey, look: &Lookout<'_>) -> Vec<Pod> {

@@ -3,6 +3,7 @@
 use crate::catalog::TargetKey;
 use crate::contest::Contest;
 use crate::intent::{Intent, Settings, intent};
+use crate::losses::Losses;
 use crate::refusal::Refusal;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{HashMap, HashSet};
@@ -25,6 +26,8 @@ pub struct Recall {
     pauses: HashMap<String, Timestamp>,
     /// Changes by others, a workload's uid.
     pub contests: HashMap<String, Contest>,
+    /// Reads in a row that could not be used.
+    pub losses: Losses,
 }
 
 /// An intent, or everything that is wrong with it.
@@ -105,6 +108,7 @@ impl Recall {
         self.memories.retain(|uid, _| uids.contains(uid));
         self.pauses.retain(|uid, _| uids.contains(uid));
         self.contests.retain(|uid, _| uids.contains(uid));
+        self.losses.keep_only(uids);
     }
 }
 

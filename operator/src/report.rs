@@ -302,13 +302,13 @@ fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before: Option<&Fa
     outcomes.iter().filter(|outcome| !told(outcome)).map(happening).collect()
 }
 
-/// Conditions that turned; the first look at a healthy workload tells nothing.
+/// Conditions that turned bad or good again; what was never bad is not told.
 fn transitions(before: &[Condition], after: &[Condition]) -> Vec<Happening> {
     const TOLD: [&str; 5] = ["Accepted", "AbleToScale", "SignalsHealthy", "Starved", "Contested"];
     let turned = |condition: &&Condition| {
         let old = before.iter().find(|old| old.kind == condition.kind);
         let same = old.is_some_and(|old| old.status == condition.status && old.reason == condition.reason);
-        TOLD.contains(&condition.kind.as_str()) && !same && (old.is_some() || is_bad(condition))
+        TOLD.contains(&condition.kind.as_str()) && !same && (is_bad(condition) || old.is_some_and(is_bad))
     };
     let tell = |condition: &Condition| Happening {
         warning: is_bad(condition),

@@ -1,6 +1,7 @@
 //! Streams → trimmed stores. Each watch has its own backoff; a broken object is skipped, not fatal.
 
 use crate::failing::Failing;
+use crate::pauses::Pauses;
 use crate::slim::{
     SlimConfigMap, SlimDeployment, SlimHpa, SlimNamespace, SlimNode, SlimPod, SlimStatefulSet, StatusCondition,
 };
@@ -175,7 +176,7 @@ impl Watches<'_> {
         let noted = Arc::clone(&failing);
         let mut seen = HashMap::new();
         let stream = watcher(api, config)
-            .default_backoff()
+            .backoff(Pauses::default())
             .modify(|object| {
                 object.meta_mut().managed_fields = None;
                 object.meta_mut().annotations = None;

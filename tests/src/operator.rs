@@ -8,6 +8,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// The repository.
@@ -50,6 +51,11 @@ async fn lock(path: PathBuf) -> anyhow::Result<std::fs::File> {
     Ok(tokio::task::spawn_blocking(wait).await??)
 }
 
+async fn look(page: &str) -> anyhow::Result<(bool, String)> {
+    let answer = reqwest::get(page).await?;
+    Ok((answer.status().is_success(), answer.text().await?))
+}
+
 /// One installation of the operator.
 pub struct Operator {
     plane: Plane,
@@ -85,6 +91,23 @@ impl Operator {
 
     /// Starts the process and waits until it is ready.
     pub async fn start(&mut self, group: &Group) -> anyhow::Result<()> {
+        self.launch(group).await?;
+        let page = self.page("readyz");
+        let process = self.process.as_mut().context("the process has been started")?;
+        let healthy = async || match look(&page).await {
+            Ok((true, _)) => Ok(()),
+            Ok((false, text)) => Err(text),
+            Err(error) => Err(error.to_string()),
+        };
+        let ready = process.ready(Duration::from_secs(30), healthy).await;
+        if ready.is_err() {
+            self.process = None;
+        }
+        Ok(ready?)
+    }
+
+    /// Starts the process, ready or not.
+    pub async fn launch(&mut self, group: &Group) -> anyhow::Result<()> {
         let folder = self.plane.state.join(format!("operator-{}-{}", self.namespace, self.release));
         std::fs::create_dir_all(&folder)?;
         let kubeconfig = folder.join("kubeconfig");
@@ -97,16 +120,7 @@ impl Operator {
             env: vec![("KUBECONFIG".into(), kubeconfig.into())],
             log: self.log(),
         };
-        let mut process = Process::start(&launch, group)?;
-        let page = format!("http://{}/readyz", self.listen);
-        let http = reqwest::Client::new();
-        let healthy = async || match http.get(&page).send().await {
-            Ok(answer) if answer.status().is_success() => Ok(()),
-            Ok(answer) => Err(answer.text().await.unwrap_or_default()),
-            Err(error) => Err(error.to_string()),
-        };
-        process.ready(Duration::from_secs(30), healthy).await?;
-        self.process = Some(process);
+        self.process = Some(Process::start(&launch, group)?);
         Ok(())
     }
 
@@ -143,14 +157,33 @@ impl Operator {
 
     /// `/metrics`.
     pub async fn metrics(&self) -> anyhow::Result<String> {
-        Ok(reqwest::get(format!("http://{}/metrics", self.listen)).await?.error_for_status()?.text().await?)
+        Ok(reqwest::get(self.page("metrics")).await?.error_for_status()?.text().await?)
+    }
+
+    /// Whether `/readyz` says that it is ready, and its text.
+    pub async fn ready(&self) -> anyhow::Result<(bool, String)> {
+        look(&self.page("readyz")).await
+    }
+
+    fn page(&self, name: &str) -> String {
+        format!("http://{}/{name}", self.listen)
+    }
+
+    /// The namespace of the release.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
     }
 
     /// SIGTERM, and waits for the end.
     pub async fn stop(&mut self) -> anyhow::Result<()> {
+        self.end().await.map(drop)
+    }
+
+    /// As [`Operator::stop`]; how it ended, if it was running.
+    pub async fn end(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         match self.process.take() {
-            Some(process) => Ok(process.stop().await?),
-            None => Ok(()),
+            Some(process) => Ok(Some(process.end().await?)),
+            None => Ok(None),
         }
     }
 

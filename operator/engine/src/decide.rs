@@ -55,7 +55,8 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let current = workload.current();
     let mut trace = Trace::from(current);
 
-    let steps::Demand { result, troubles, all_known } = steps::demand(workload, now);
+    let steps::Demand { result, troubles, silent } = steps::demand(workload, now);
+    let all_known = troubles.is_empty() && silent.is_empty();
     let wanted = trace.take(Step::Demand, result);
     let mut memory = noted(workload, wanted, all_known, now);
 
@@ -81,6 +82,7 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
         steps: trace.records,
         verdict,
         troubles,
+        silent,
         memory,
     }
 }

@@ -30,8 +30,21 @@ pub struct Decision {
     pub verdict: Verdict,
     /// Signals that can't be used, and why.
     pub troubles: Vec<(SignalName, Trouble)>,
+    /// Signals that can be used, but lack samples.
+    pub silent: Vec<Silent>,
     /// What to remember if this is carried out.
     pub memory: Memory,
+}
+
+/// Ready replicas without a believable sample of one signal: nothing shrinks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silent {
+    /// Which signal.
+    pub signal: SignalName,
+    /// Ready replicas without a sample.
+    pub missing: u32,
+    /// Ready replicas.
+    pub of: u32,
 }
 
 /// One pool's share.
@@ -256,6 +269,7 @@ impl Decision {
             steps: Vec::new(),
             verdict: workload.memory.gate.last_said(&workload.policy.gate),
             troubles: Vec::new(),
+            silent: Vec::new(),
             memory: workload.memory.clone(),
         }
     }

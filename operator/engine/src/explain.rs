@@ -19,8 +19,11 @@ pub fn sentence(decision: &Decision) -> String {
         std::cmp::Ordering::Less => format!("shrinks from {} to {} replicas", decision.current, decision.number),
         std::cmp::Ordering::Greater => format!("grows from {} to {} replicas", decision.current, decision.number),
     };
-    let wanted =
-        if decision.wanted == decision.number { String::new() } else { format!(" (the signals ask for {})", decision.wanted) };
+    let wanted = if decision.wanted == decision.number {
+        String::new()
+    } else {
+        format!(" (the signals ask for {})", decision.wanted)
+    };
     format!("{change}{wanted}; {}: {}", step(record.step), reason(&record.reason))
 }
 

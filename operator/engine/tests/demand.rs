@@ -60,6 +60,14 @@ fn a_replica_that_never_started_does_not_stop_shrinking() {
     }
 }
 
+/// A signal in proportion to the replicas says nothing while none of them is Ready.
+#[test]
+fn a_total_outage_is_not_answered_by_shrinking() {
+    let search = server("search").pool(unlimited_pool().starting(6, 60)).signal(value("latency", 1.0, 5.0));
+
+    assert_eq!(world().workload(search).decision("search").wanted.0, 6);
+}
+
 /// M13 (dynamo PR #14575): an outage does not suspend the minimum.
 #[test]
 fn the_minimum_holds_during_an_outage() {

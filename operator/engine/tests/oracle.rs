@@ -124,7 +124,8 @@ fn by_value(number: i128, target: i128, current: i128, ready: i128, tolerance: T
     let ratio = Fraction { above: number, below: target };
     if current == 0 {
         ratio.rounded_up()
-    } else if tolerance.holds(ratio) {
+    } else if tolerance.holds(ratio) || ready == 0 {
+        // With no Ready replica: the other departure, HPA would answer zero.
         current
     } else {
         Fraction { above: number * ready, below: target }.rounded_up()

@@ -22,8 +22,8 @@ pub struct DatedRow {
 #[derive(Clone, Debug)]
 pub struct Latest {
     rows: Result<Indexed, ReadFailure>,
-    /// Failed reads in a row.
-    pub failures: u32,
+    /// Which read of its question this is, from 1.
+    pub number: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -48,12 +48,19 @@ impl Latest {
                 by.entry((label.clone(), value.clone())).or_default().push(position);
             }
         }
-        Self { rows: Ok(Indexed { rows, by }), failures: 0 }
+        Self { rows: Ok(Indexed { rows, by }), number: 1 }
     }
 
-    /// No answer, `failures` times in a row.
-    pub const fn failed(why: ReadFailure, failures: u32) -> Self {
-        Self { rows: Err(why), failures }
+    /// The same, as the read after `before`.
+    #[must_use]
+    pub fn after(mut self, before: Option<&Self>) -> Self {
+        self.number = before.map_or(0, |before| before.number) + 1;
+        self
+    }
+
+    /// No answer.
+    pub const fn failed(why: ReadFailure) -> Self {
+        Self { rows: Err(why), number: 1 }
     }
 
     /// Why there is no answer, if there is none.

@@ -62,14 +62,14 @@ impl Collector {
     }
 
     async fn read(&self, ask: Ask) {
-        let before = self.board.latest(&ask).map_or(0, |latest| latest.failures);
+        let before = self.board.latest(&ask);
         let latest = self.answer(&ask).await.unwrap_or_else(|failure| {
-            if before == 0 {
+            if before.as_ref().is_none_or(|before| before.failure().is_none()) {
                 tracing::warn!(endpoint = ask.endpoint, query = ask.query, %failure, "a signal can't be read");
             }
-            Latest::failed(failure, before.saturating_add(1))
+            Latest::failed(failure)
         });
-        self.board.post(ask, latest);
+        self.board.post(ask, latest.after(before.as_deref()));
     }
 
     async fn answer(&self, ask: &Ask) -> Result<Latest, ReadFailure> {

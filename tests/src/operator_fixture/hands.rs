@@ -1,6 +1,7 @@
 //! What a test does to its namespace as a person would, and the events that a person would read.
 
-use super::{OperatorFixture, SOON};
+use super::{OperatorFixture, RELEASE, SOON};
+use crate::operator::Operator;
 use crate::until::until;
 use anyhow::{Context, ensure};
 use k8s_openapi::api::events::v1::Event;
@@ -31,13 +32,22 @@ impl OperatorFixture {
     pub async fn events(&self, name: &str) -> anyhow::Result<Vec<Event>> {
         let events: Api<Event> = Api::namespaced(self.client(), &self.namespace);
         let about = |event: &Event| {
-            event.regarding.as_ref().is_some_and(|it| {
-                it.kind.as_deref() == Some("GpuWorkload") && it.name.as_deref() == Some(name)
-            })
+            event
+                .regarding
+                .as_ref()
+                .is_some_and(|it| it.kind.as_deref() == Some("GpuWorkload") && it.name.as_deref() == Some(name))
         };
         let mut found: Vec<_> = events.list(&ListParams::default()).await?.items.into_iter().filter(about).collect();
         found.sort_by_key(|event| event.event_time.as_ref().map(|at| at.0));
         Ok(found)
+    }
+
+    /// One more release of the chart beside the first, not started yet: another account with the same rights, which waits
+    /// for the same Lease. Its name must hold the chart's.
+    pub async fn standby(&self, release: &str) -> anyhow::Result<Operator> {
+        let same = [format!("lease.name={RELEASE}"), format!("killSwitch.configMap={RELEASE}-stop")];
+        let values = [self.values.as_slice(), same.as_slice()].concat();
+        Operator::install(&self.plane, self.operator.namespace(), release, &values).await
     }
 
     /// Waits for an event of this reason about the workload `name`; the note of the first.

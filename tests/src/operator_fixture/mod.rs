@@ -43,6 +43,8 @@ pub struct OperatorFixture {
     pub prometheus: Prometheus,
     /// The group of the operator's process, for `operator.start`.
     pub group: Group,
+    /// The values of its release.
+    values: Vec<String>,
     _own: OwnNamespace,
     fixture: Fixture,
     _room: SemaphorePermit<'static>,
@@ -77,7 +79,7 @@ impl OperatorFixture {
         let group = Group::default();
         fixture.add_nodes(&GpuNodes::new(2)).await?;
         operator.start(&group).await?;
-        Ok(Self { operator, proxy, source, prometheus, group, _own: own, fixture, _room: room })
+        Ok(Self { operator, proxy, source, prometheus, group, values: all, _own: own, fixture, _room: room })
     }
 
     /// A Deployment of `replicas` replicas with one GPU each, and the workload that scales it.

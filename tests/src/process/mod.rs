@@ -132,16 +132,23 @@ impl Process {
     }
 
     /// SIGTERM, then waits until it is gone.
-    pub async fn stop(mut self) -> Result<(), ProcessError> {
+    pub async fn stop(self) -> Result<(), ProcessError> {
+        self.end().await.map(drop)
+    }
+
+    /// As [`Process::stop`]; how it ended.
+    pub async fn end(mut self) -> Result<ExitStatus, ProcessError> {
         self.id.signal(Signal::SIGTERM);
         let started = Instant::now();
-        while self.exited().is_none() {
+        loop {
+            if let Some(status) = self.exited() {
+                return Ok(status);
+            }
             if started.elapsed() > STOP_WITHIN {
                 return Err(ProcessError::NotStopped { name: self.name.clone(), log: self.log.clone() });
             }
             sleep(LOOK).await;
         }
-        Ok(())
     }
 
     /// SIGKILL, and waits until it is gone (milliseconds).

@@ -21,7 +21,7 @@ async fn while_one_signal_is_lost_the_other_may_raise_the_number_and_not_lower_i
     stage.depth(10).await?;
     stage.held("SignalHttpError", "signal load: the endpoint answered HTTP 503").await?;
     stage.source.remove(crate::stage::SERIES);
-    let both = "signal queue: the query returned no row; signal load: the endpoint answered HTTP 503";
+    let both = "signal queue: there is no current sample: the series ended, or the query matches none; signal load: the endpoint answered HTTP 503";
     stage.held("SignalEmpty", both).await?;
 
     stage.depth(10).await?;

@@ -2,14 +2,13 @@
 
 use anyhow::{Context, ensure};
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::DeleteParams;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::fixture::GpuDeployment;
 use wellfed_tests::operator_fixture::{SOON, Wish};
 use wellfed_tests::{OperatorFixture, Plane};
-
-const SILENT: &str = "signal load has no believable sample for";
 
 fn load() -> Wish {
     Wish::of("chat").any_signal(json!({
@@ -43,7 +42,10 @@ async fn requests_are_counted_for_live_pods_and_not_for_dead_ones() -> anyhow::R
 
     let four = names(&stage, 4).await?;
     let silent = stage.until_reason("chat", "SignalsHealthy", "SamplesMissing").await?;
-    assert_eq!(silent.message, format!("{SILENT} 2 of 4 Ready replicas"));
+    assert_eq!(
+        silent.message,
+        "signal load: no believable sample for 2 of 4 Ready replicas. Nothing shrinks until that ends."
+    );
     for pod in &four {
         expose(&stage, pod, 8, 2);
     }
@@ -51,7 +53,7 @@ async fn requests_are_counted_for_live_pods_and_not_for_dead_ones() -> anyhow::R
 
     let dead = four.first().context("four pods")?;
     expose(&stage, dead, 256, 900);
-    Api::<Pod>::namespaced(stage.client(), &stage.namespace).delete(dead, &Default::default()).await?;
+    Api::<Pod>::namespaced(stage.client(), &stage.namespace).delete(dead, &DeleteParams::default()).await?;
     let now = names(&stage, 4).await?;
     for pod in &now {
         expose(&stage, pod, 8, 2);

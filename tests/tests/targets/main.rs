@@ -5,6 +5,7 @@
 
 mod existence;
 mod modes;
+mod room;
 mod subresource;
 mod writers;
 

@@ -30,7 +30,8 @@ async fn kubectl_scale_of_the_workload_drives_its_target_and_its_scale_tells_how
 }
 
 #[tokio::test]
-async fn a_target_at_zero_is_raised_to_the_minimum_although_its_scale_has_no_number_on_the_wire() -> anyhow::Result<()> {
+async fn a_target_at_zero_is_raised_to_the_minimum_although_its_scale_has_no_number_on_the_wire() -> anyhow::Result<()>
+{
     let stage = stage("zero").await?;
     stage.run(&chat(0).with("spec.minReplicas", 2), 0).await?;
 
@@ -93,7 +94,7 @@ spec:
 
 #[tokio::test]
 async fn without_the_right_to_scale_it_says_so_and_what_to_do() -> anyhow::Result<()> {
-    let stage = OperatorFixture::start_with(&Plane::attach()?, "forbidden", &["targets=[]"]).await?;
+    let stage = OperatorFixture::start_with(&Plane::attach()?, "forbidden", &["targets=null"]).await?;
     stage.deploy(&GpuDeployment::new("chat")).await?;
     stage.apply(&chat(4)).await?;
 

@@ -1,7 +1,7 @@
 //! What the signals ask for: the largest proposal, held where a signal can't be believed.
 
 use super::proposal::{Proposal, propose};
-use crate::decision::{Reason, StepResult};
+use crate::decision::{Reason, Silent, StepResult};
 use crate::policy::SignalPolicy;
 use crate::reading::Trouble;
 use crate::units::{Replicas, SignalName};
@@ -11,15 +11,15 @@ use jiff::{SignedDuration, Timestamp};
 /// Replicas that are not Ready after this stop further growth: longer than most models take to load.
 pub const START_GRACE: SignedDuration = SignedDuration::from_mins(15);
 
-/// The step's result, and the signals that can't be used.
+/// The step's result, and the signals that can't be used, or not wholly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// The number and why.
     pub result: StepResult,
     /// Every signal in trouble.
     pub troubles: Vec<(SignalName, Trouble)>,
-    /// Whether every signal and every Ready replica's sample is known.
-    pub all_known: bool,
+    /// Every signal that lacks a Ready replica's sample.
+    pub silent: Vec<Silent>,
 }
 
 /// HPA's rules with one departure: while a Ready replica lacks a known value the number never falls.
@@ -27,24 +27,24 @@ pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
     let current = workload.current();
     let mut best: Option<Ask> = None;
     let mut hold: Option<Hold> = None;
-    let mut troubles = Vec::new();
+    let (mut troubles, mut silent) = (Vec::new(), Vec::new());
     for (position, signal) in workload.policy.signals.iter().enumerate() {
         let heard = hear(signal, workload.signals.get(position), workload);
         if let Some(trouble) = heard.trouble {
             troubles.push((signal.name.clone(), trouble));
         }
+        silent.extend(heard.hold.as_ref().and_then(Hold::silent));
         hold = hold.or(heard.hold);
         // The first of equals wins.
         best = heard.ask.filter(|ask| best.as_ref().is_none_or(|best| ask.replicas > best.replicas)).or(best);
     }
-    let all_known = troubles.is_empty() && hold.is_none();
     let result = match (best, hold) {
         (Some(ask), None) => ask.result(current),
         (Some(ask), Some(_)) if ask.replicas >= current => ask.result(current),
         (_, Some(hold)) => StepResult { after: current, reason: hold.reason() },
         (None, None) => StepResult { after: current, reason: Reason::Unchanged },
     };
-    Demand { result: not_starting(result, workload, now), troubles, all_known }
+    Demand { result: not_starting(result, workload, now), troubles, silent }
 }
 
 /// What one signal makes of it.
@@ -115,6 +115,13 @@ enum Doubt {
 }
 
 impl Hold<'_> {
+    fn silent(&self) -> Option<Silent> {
+        match self.why {
+            Doubt::Samples { missing, of } => Some(Silent { signal: self.name.clone(), missing, of }),
+            Doubt::Signal(_) => None,
+        }
+    }
+
     fn reason(&self) -> Reason {
         let signal = self.name.clone();
         match self.why {

@@ -51,6 +51,8 @@ fn external(target: Target, value: f64, workload: &Workload) -> Proposal {
         Target::AverageValue(each) => ceiling(value / each),
         Target::Value(aim) if current == Replicas::ZERO => ceiling(value / aim),
         Target::Value(aim) if tolerated(value / aim) => current,
+        // HPA multiplies by the Ready replicas; with none it would answer a total outage by shrinking to the minimum.
+        Target::Value(_) if ready(workload) == 0 => current,
         Target::Value(aim) => ceiling(value * f64::from(ready(workload)) / aim),
     };
     Proposal::Number { replicas, value, target: target.number(), missing: (0, 0) }

@@ -34,6 +34,19 @@ fn populated(cluster: Scenario, workloads: Vec<WorkloadBuilder>) -> Scenario {
     scenario
 }
 
+/// A workload that is free to shrink at once, in one pool without limits.
+pub fn loose() -> impl Strategy<Value = Scenario> {
+    let pods = (1_u32..7, 0_u32..2, 0_u32..3, 0_i64..2_000);
+    let signals =
+        vec(prop_oneof![3 => per_pod(), 2 => for_all(), 1 => trouble().prop_map(|why| broken("broken", why))], 1..4);
+    (pods, signals, 0_u32..3).prop_map(|((running, pending, starting, seconds), signals, min)| {
+        let pool = unlimited_pool().running(running).pending(pending, seconds).starting(starting, seconds);
+        let loose = server("workload-0").min(min).gate(GateMode::Off).pool(pool);
+        let loose = loose.policy(|policy| policy.behavior.down.window = secs(0));
+        world().workload(signals.into_iter().fold(loose, WorkloadBuilder::signal))
+    })
+}
+
 /// Two to four workloads that all want much more than there is.
 pub fn greedy() -> impl Strategy<Value = Scenario> {
     let workload = (0_u32..3, 1_u32..9, 1_usize..=3, mode()).prop_map(|(running, gpus, pools, mode)| {
@@ -124,13 +137,24 @@ fn pool(empty: PoolBuilder) -> impl Strategy<Value = PoolBuilder> {
 }
 
 pub fn signal() -> impl Strategy<Value = Signal> {
-    let target = prop_oneof![Just(0.1), Just(1.0), Just(10.0), 0.001_f64..50.0];
-    let one = (load(), target.clone(), any::<bool>()).prop_map(|(load, target, average_value)| {
+    let broken = trouble().prop_map(|why| broken("broken", why));
+    let unread = trouble().prop_map(|why| unread("unread", why));
+    prop_oneof![4 => for_all(), 4 => per_pod(), 1 => broken, 1 => unread]
+}
+
+fn target() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.1), Just(1.0), Just(10.0), 0.001_f64..50.0]
+}
+
+fn for_all() -> impl Strategy<Value = Signal> {
+    (load(), target(), any::<bool>()).prop_map(|(load, target, average_value)| {
         if average_value { average("average", load, target) } else { value("value", load, target) }
-    });
-    let rows =
-        (target, vec(option::weighted(0.8, load()), 0..14)).prop_map(|(target, rows)| each("each", target, &rows));
-    prop_oneof![4 => one, 4 => rows, 1 => trouble().prop_map(|why| broken("broken", why)), 1 => trouble().prop_map(|why| unread("unread", why))]
+    })
+}
+
+fn per_pod() -> impl Strategy<Value = Signal> {
+    let load = prop_oneof![load(), 0.0_f64..20.0];
+    (target(), vec(option::weighted(0.9, load), 0..14)).prop_map(|(target, rows)| each("each", target, &rows))
 }
 
 fn load() -> impl Strategy<Value = f64> {
@@ -146,19 +170,43 @@ fn trouble() -> impl Strategy<Value = Reading<f64>> {
     ]
 }
 
-/// Evidence of up to ten GPUs that the pods ask for, of which some may not be seen.
+/// Evidence of up to seven GPUs that the pods ask for, of which some may not be seen; or of starved GPUs and an odd one.
 pub fn any_evidence() -> impl Strategy<Value = Evidence> {
-    let class = prop_oneof![Just(Class::Training), Just(Class::Inference)];
-    (class, vec(gpu(), 0..7), vec(container(), 0..4), prop_oneof![4 => Just(0_u32), 1 => 0_u32..3], 280_i64..900)
-        .prop_map(|(class, gpus, containers, unseen, covered)| {
+    let unseen = prop_oneof![4 => Just(0_u32), 1 => 0_u32..3];
+    let mixed = (class(), vec(gpu(), 0..7), vec(container(), 0..4), unseen, 280_i64..900).prop_map(
+        |(class, gpus, containers, unseen, covered)| {
             let seen = evidence(class, &gpus, &containers);
             Evidence { expected_gpus: seen.expected_gpus + unseen, covered: secs(covered), ..seen }
-        })
+        },
+    );
+    let odd = prop_oneof![2 => measured_gpu(), 1 => Just(full_and_idle()), 1 => Just(GpuEvidence { shared: true, ..starved_gpu() })];
+    let nearly = (class(), 3_usize..6, odd, container()).prop_map(|(class, starved, odd, container)| {
+        let mut gpus = vec![odd];
+        gpus.extend(vec![starved_gpu(); starved]);
+        evidence(class, &gpus, &[container])
+    });
+    prop_oneof![mixed, nearly]
+}
+
+fn class() -> impl Strategy<Value = Class> {
+    prop_oneof![Just(Class::Training), Just(Class::Inference)]
+}
+
+/// A hang, or broken counters.
+fn full_and_idle() -> GpuEvidence {
+    let (all, none) = (Some(Span::exact(1.0)), Some(Span::exact(0.0)));
+    GpuEvidence { util: all, engine: none, tensor: none, ..GpuEvidence::default() }
 }
 
 fn gpu() -> impl Strategy<Value = GpuEvidence> {
+    let starved = Just(starved_gpu());
+    let gpu = prop_oneof![3 => measured_gpu(), 16 => starved, 1 => Just(busy_gpu()), 1 => Just(full_and_idle())];
+    (gpu, prop::bool::weighted(0.1)).prop_map(|(gpu, shared)| GpuEvidence { shared, ..gpu })
+}
+
+fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
     let profiled = (share(), share(), share(), share());
-    let measured = (option::of(share()), profiled, option::weighted(0.8, 0.0_f64..3e9), any::<bool>()).prop_map(
+    (option::of(share()), profiled, option::weighted(0.8, 0.0_f64..3e9), any::<bool>()).prop_map(
         |(util, (engine, sm, dram, tensor), rx, profiles)| GpuEvidence {
             util,
             engine: Some(engine).filter(|_| profiles),
@@ -169,15 +217,7 @@ fn gpu() -> impl Strategy<Value = GpuEvidence> {
             pcie_rx: rx.map(Span::exact),
             shared: false,
         },
-    );
-    let full_and_idle = GpuEvidence {
-        util: Some(Span::exact(1.0)),
-        engine: Some(Span::exact(0.0)),
-        tensor: Some(Span::exact(0.0)),
-        ..GpuEvidence::default()
-    };
-    let gpu = prop_oneof![3 => measured, 16 => Just(starved_gpu()), 1 => Just(busy_gpu()), 1 => Just(full_and_idle)];
-    (gpu, prop::bool::weighted(0.1)).prop_map(|(gpu, shared)| GpuEvidence { shared, ..gpu })
+    )
 }
 
 fn share() -> impl Strategy<Value = Span> {

@@ -61,11 +61,11 @@ fn text(workload: &Workload) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Kills: desires or changes that are never merged.
     #[test]
-    fn a_memory_never_exceeds_four_kibibytes(builder in silent_workload(), life in vec(moment(), 100..300)) {
+    fn a_memory_never_exceeds_four_kibibytes(builder in silent_workload(), life in vec(moment(), 200..300)) {
         let builder = builder.policy(|policy| policy.behavior.down.window = secs(86_400));
         let mut scenario = world().pool("a", &[8; 9]).pool("b", &[8; 9]).pool("c", &[8; 9]).workload(builder.clone());
         for moment in &life {
@@ -74,6 +74,10 @@ proptest! {
             prop_assert!(length <= 4_096, "{length} bytes");
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Kills: moments finer than what is written, measured values that are not rounded, a field that is skipped.
     #[test]
