@@ -1,5 +1,6 @@
 //! Signals: what makes demand, and where it is read.
 
+use crate::duration::GoDuration;
 use crate::quantity::Quantity;
 use kube::KubeSchema;
 use schemars::JsonSchema;
@@ -10,8 +11,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.source.scale) != has(self.target)")
-        .message("set target, except for source.scale, which is a number of replicas itself"),
+    validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.slo) && !has(self.target) : !has(self.slo)")
+        .message("role Latency needs slo and no target; other roles take no slo"),
+    validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.source.prometheus) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
+        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; role Latency is one number from source.prometheus"),
     validation = Rule::new("!has(self.source.vllm) || !has(self.type) || self.type == 'Pods'")
         .message("source.vllm is read per pod: leave type out, or set it to Pods"),
     validation = Rule::new("!has(self.source.scale) || !has(self.type) || self.type == 'External'")
@@ -34,13 +37,38 @@ pub struct Signal {
     /// What one replica should bear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<SignalTarget>,
+    /// What the signal should not exceed, for role Latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<SignalSlo>,
+}
+
+/// A latency objective: it asks for more than what runs when it is exceeded for long enough, and for nothing when it is met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("quantity(string(self.value)).isGreaterThan(quantity('0'))").message("value must be above zero"))]
+pub struct SignalSlo {
+    /// The most that the signal should be, in its own unit: `200m` is 0.2 seconds where the query returns seconds.
+    pub value: Quantity,
+    /// Exceeded for this long, while every replica asked for is Ready, it asks for more. Default: 2m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breach_for: Option<GoDuration>,
+    /// How many more. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100))]
+    pub step: i32,
+}
+
+const fn one() -> i32 {
+    1
 }
 
 /// What a signal is for. Default: Demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SignalRole {
-    /// It asks for replicas.
+    /// It asks for replicas in proportion to its value.
     Demand,
+    /// It asks for one step more while it exceeds its objective.
+    Latency,
 }
 
 /// Whether a signal's rows carry a live pod. Default: Pods for `vllm`, else External.

@@ -1,5 +1,7 @@
 //! `docs/api.md` is what the schemas say. `make bless` rewrites it.
 
+#![allow(clippy::unwrap_used)] // helpers of a test fail it by panicking
+
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +19,11 @@ fn the_reference_is_that_of_the_types() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
-    assert!(std::fs::read_to_string(&path).unwrap_or_default() == text, "{} is out of date: run `make bless`", path.display());
+    assert!(
+        std::fs::read_to_string(&path).unwrap_or_default() == text,
+        "{} is out of date: run `make bless`",
+        path.display()
+    );
 }
 
 fn kind(crd: &Value, text: &mut String) {

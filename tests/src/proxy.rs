@@ -87,7 +87,9 @@ async fn pass(State(way): State<Way>, method: Method, uri: Uri, headers: HeaderM
         tokio::time::sleep(delay).await;
     }
     match forward(&way, method, &uri, &headers, body).await {
-        Ok((status, body)) => (status, [(header::CONTENT_TYPE, "application/json")], spoiled(fault, &body)).into_response(),
+        Ok((status, body)) => {
+            (status, [(header::CONTENT_TYPE, "application/json")], spoiled(fault, &body)).into_response()
+        }
         Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
     }
 }

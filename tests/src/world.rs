@@ -24,7 +24,8 @@ impl WorldProcess {
         let launch = Launch {
             name: "wellfed-world".to_owned(),
             program: program("wellfed-world")?,
-            args: ["--scenario".into(), scenario.into(), "--listen".into(), format!("127.0.0.1:{port}").into()].to_vec(),
+            args: ["--scenario".into(), scenario.into(), "--listen".into(), format!("127.0.0.1:{port}").into()]
+                .to_vec(),
             env: vec![("KUBECONFIG".into(), plane.kubeconfig.clone().into())],
             log: plane.state.join(format!("world-{port}.log")),
         };

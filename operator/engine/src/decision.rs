@@ -129,6 +129,15 @@ pub enum Reason {
         /// Its target.
         target: f64,
     },
+    /// A latency objective has been exceeded for long enough.
+    SloBreached {
+        /// Which signal.
+        signal: SignalName,
+        /// The latency.
+        value: f64,
+        /// The objective.
+        slo: f64,
+    },
     /// Some Ready replicas have no believable sample, so nothing shrinks.
     SamplesMissing {
         /// Which signal.

@@ -63,6 +63,9 @@ pub fn reason(reason: &Reason) -> String {
         Reason::WithinTolerance { signal, value, target } => {
             format!("signal {signal} is {} against a target of {}, as it should be", number(*value), number(*target))
         }
+        Reason::SloBreached { signal, value, slo } => {
+            format!("signal {signal} is {}, above its objective of {}, for too long", number(*value), number(*slo))
+        }
         Reason::SamplesMissing { signal, missing, of } => {
             format!("signal {signal} has no believable sample for {missing} of {of} Ready replicas, so nothing shrinks")
         }

@@ -1,7 +1,7 @@
 //! What a later decision needs, kept in `status.memory`: versioned and small.
 
 use crate::gate::GateMemory;
-use crate::units::PoolName;
+use crate::units::{PoolName, SignalName};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,6 +35,9 @@ pub struct Memory {
         with = "jiff::fmt::serde::timestamp::millisecond::optional"
     )]
     pub demand_above_since: Option<Timestamp>,
+    /// Latency objectives that are exceeded while every replica is Ready, and since when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub breached: BTreeMap<SignalName, Moment>,
     /// What the gate has counted.
     #[serde(default)]
     pub gate: GateMemory,
@@ -55,6 +58,7 @@ impl Default for Memory {
             ups: Vec::new(),
             downs: Vec::new(),
             demand_above_since: None,
+            breached: BTreeMap::new(),
             gate: GateMemory::default(),
             short: BTreeMap::new(),
             spilled: BTreeMap::new(),

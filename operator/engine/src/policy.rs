@@ -70,6 +70,19 @@ pub enum Target {
     Value(f64),
     /// The signal is the number of replicas itself.
     Replicas,
+    /// The signal is a latency, and should not exceed this.
+    Slo(Slo),
+}
+
+/// A latency objective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slo {
+    /// The most that the latency should be, in its own unit.
+    pub value: f64,
+    /// Exceeded for this long, with every replica Ready, it asks for more.
+    pub breach_for: SignedDuration,
+    /// How many more.
+    pub step: Replicas,
 }
 
 impl Target {
@@ -78,6 +91,7 @@ impl Target {
         match self {
             Self::AverageValue(number) | Self::Value(number) => number,
             Self::Replicas => 1.0,
+            Self::Slo(slo) => slo.value,
         }
     }
 }

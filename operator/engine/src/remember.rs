@@ -4,6 +4,7 @@ use crate::changes;
 use crate::decision::Decision;
 use crate::memory::{Adoption, Change, Memory, Moment};
 use crate::policy::Behavior;
+use crate::steps::breached;
 use crate::units::{PoolName, Replicas};
 use crate::world::Workload;
 use jiff::{SignedDuration, Timestamp};
@@ -18,6 +19,7 @@ pub(crate) fn noted(workload: &Workload, wanted: Replicas, all_known: bool, now:
         memory.desires.note(now, workload.current(), longest);
     }
     memory.desires.note(now, wanted, longest);
+    memory.breached = breached(workload, now);
     memory.adoption = adoption(memory.adoption, all_known, behavior.down.window, now);
     memory
 }

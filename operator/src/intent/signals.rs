@@ -1,21 +1,22 @@
 //! Signals of a spec: parsed, confined to the tenant, and bound to a source.
 
-use super::Reader;
+use super::{MINUTE, Reader, WEEK, replicas};
 use crate::config::PrometheusConfig;
 use crate::refusal::{RefusalReason, did_you_mean};
 use crate::signals::promql::{self, Query, QueryError};
 use crate::signals::{Ask, PrometheusSignal, ScaleSignal, SignalSource, VllmSignal};
 use std::sync::Arc;
-use wellfed_crds::{PrometheusSource, Signal, SignalTarget, SignalType, TargetType, VllmMetric, VllmSource};
-use wellfed_engine::policy::{SignalPolicy, Target};
+use wellfed_crds::{PrometheusSource, Signal, SignalSlo, SignalTarget, SignalType, TargetType, VllmMetric, VllmSource};
+use wellfed_engine::policy::{SignalPolicy, Slo, Target};
 use wellfed_engine::units::SignalName;
 
 impl<'a> Reader<'a> {
     pub(super) fn signal(&mut self, at: usize, signal: &Signal) -> Option<(SignalPolicy, Arc<dyn SignalSource>)> {
         let path = format!("spec.signals[{at}]");
-        let target = match &signal.target {
-            None => Target::Replicas,
-            Some(target) => self.target(&path, target)?,
+        let target = match (&signal.slo, &signal.target) {
+            (Some(slo), _) => self.slo(&path, slo)?,
+            (None, Some(target)) => self.target(&path, target)?,
+            (None, None) => Target::Replicas,
         };
         let source = self.source(&path, signal)?;
         Some((SignalPolicy { name: SignalName::from(signal.name.as_str()), target }, source))
@@ -35,6 +36,17 @@ impl<'a> Reader<'a> {
         if self.refusals.len() == known {
             self.refuse(path, RefusalReason::BadValue, "must be above zero: what one replica should bear".to_owned());
         }
+        None
+    }
+
+    fn slo(&mut self, path: &str, slo: &SignalSlo) -> Option<Target> {
+        let path = format!("{path}.slo");
+        let value = self.quantity(&format!("{path}.value"), Some(&slo.value), 0.0);
+        let breach_for = self.duration(&format!("{path}.breachFor"), slo.breach_for.as_ref(), MINUTE * 2, WEEK);
+        if value > 0.0 {
+            return Some(Target::Slo(Slo { value, breach_for, step: replicas(slo.step) }));
+        }
+        self.refuse(format!("{path}.value"), RefusalReason::BadValue, "must be above zero".to_owned());
         None
     }
 

@@ -11,6 +11,11 @@ use wellfed_tests::plane::{Plane, RunningPlane, WELLFED_PLANE};
 use wellfed_tests::prometheus::{Prometheus, PrometheusConfig, WorldJobs};
 use wellfed_tests::supervise::{Interrupts, Supervised};
 
+/// How many tests cargo runs at once; by default as many as there are cores.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+/// Tests on a plane wait more than they compute.
+const AT_ONCE: &str = "6";
+
 /// A real Kubernetes control plane with fake nodes, on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "plane")]
@@ -85,6 +90,9 @@ async fn run_command(
         .env("KUBECONFIG", &plane.kubeconfig)
         .env(WELLFED_PLANE, &plane.state)
         .env(RESOLVED, plane.binaries.folder());
+    if std::env::var_os(TEST_THREADS).is_none() {
+        child.env(TEST_THREADS, AT_ONCE);
+    }
     let running = Supervised::start(child).with_context(|| format!("{} can't be started", program.display()))?;
     plane.remember(running.id())?;
     Ok(ExitCode::from(running.exit_code(interrupts).await?))

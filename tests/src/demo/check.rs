@@ -27,7 +27,10 @@ fn chat(past: &Past, summary: &Summary, expect: &mut impl FnMut(bool, String)) {
     expect(past.peak <= 8, format!("chat never exceeds maxReplicas 8: its most was {}", past.peak));
     let pool = |name: &str| past.pools.get(name).copied().unwrap_or_default();
     let (od, spot) = (pool("h100-od"), pool("h100-spot"));
-    expect(od.peak == 2 && od.last == 2, format!("chat keeps its base of 2 on h100-od: most {}, last {}", od.peak, od.last));
+    expect(
+        od.peak == 2 && od.last == 2,
+        format!("chat keeps its base of 2 on h100-od: most {}, last {}", od.peak, od.last),
+    );
     expect(spot.peak >= 2, format!("chat's burst runs on h100-spot: its most there was {}", spot.peak));
     let (verdict, findings) = said(past);
     expect(verdict == "Allow", format!("chat's verdict is Allow, not {verdict}"));

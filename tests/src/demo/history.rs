@@ -38,13 +38,8 @@ pub struct Course {
 }
 
 /// What the operator may write.
-const ITS_OWN: [(&str, &str); 5] = [
-    ("deployments", "scale"),
-    ("gpuworkloads", "status"),
-    ("leases", ""),
-    ("events", ""),
-    ("statefulsets", "scale"),
-];
+const ITS_OWN: [(&str, &str); 5] =
+    [("deployments", "scale"), ("gpuworkloads", "status"), ("leases", ""), ("events", ""), ("statefulsets", "scale")];
 
 impl History {
     /// Reads the API server and the audit log of `user`'s writes.
@@ -82,7 +77,8 @@ impl History {
 /// Pool and Deployment.
 fn targets(workload: &GpuWorkload) -> Vec<(String, String)> {
     let spec = &workload.spec;
-    let pooled = spec.pools.iter().filter_map(|pool| Some((pool.name.clone(), pool.scale_target_ref.as_ref()?.name.clone())));
+    let pooled =
+        spec.pools.iter().filter_map(|pool| Some((pool.name.clone(), pool.scale_target_ref.as_ref()?.name.clone())));
     let single = spec.scale_target_ref.iter().map(|target| ("default".to_owned(), target.name.clone()));
     pooled.chain(single).collect()
 }
@@ -103,9 +99,8 @@ impl Past {
         last: &BTreeMap<String, i64>,
     ) -> Self {
         let own: Vec<_> = steps.iter().filter(|(name, _, _)| last.contains_key(name)).collect();
-        let initial = |target: &str| {
-            own.iter().find(|(name, _, _)| name == target).map_or(last[target], |(_, from, _)| *from)
-        };
+        let initial =
+            |target: &str| own.iter().find(|(name, _, _)| name == target).map_or(last[target], |(_, from, _)| *from);
         let mut now: BTreeMap<&str, i64> = last.keys().map(|target| (target.as_str(), initial(target))).collect();
         let mut peak: i64 = now.values().sum();
         let mut peaks = now.clone();

@@ -70,7 +70,10 @@ impl<'a> Looker<'a> {
                 let peak = self.peaks.entry(name).or_default();
                 *peak = (peak.0.max(queue), queue);
             }
-            let ready = deployments.iter().filter(|one| belongs(one, name)).filter_map(|one| one.status.as_ref()?.ready_replicas);
+            let ready = deployments
+                .iter()
+                .filter(|one| belongs(one, name))
+                .filter_map(|one| one.status.as_ref()?.ready_replicas);
             let seen = Seen { status, ready: ready.sum(), queue, activity: activity(&truth, name) };
             workloads.insert(name, seen);
         }

@@ -58,7 +58,8 @@ async fn perform(play: &Play) -> anyhow::Result<(Stage, Vec<String>)> {
     let stage = Stage::set(Binaries::resolve().await?).await?;
     say(&format!("Kubernetes {} is up; installing the charts and applying examples/", stage.version));
     stage.open(play.mutant).await?;
-    let peaks = watch(&stage, play).await.inspect_err(|_| eprintln!("the operator's last words:\n{}", stage.last_words()))?;
+    let peaks =
+        watch(&stage, play).await.inspect_err(|_| eprintln!("the operator's last words:\n{}", stage.last_words()))?;
     let (summary, failures) = stage.close(&peaks, started.elapsed()).await?;
     summary.write(&play.output)?;
     println!("\n{summary}");

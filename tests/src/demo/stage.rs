@@ -45,10 +45,12 @@ impl Stage {
         let group = Group::default();
         let plane = Plane::start(binaries).await?;
         let world = WorldProcess::start(&plane, &repository().join("tests/world/scenarios/demo.yaml"), &group).await?;
-        let jobs = WorldJobs { url: world.url.clone(), interval: Duration::from_secs(2), dcgm_honor_labels: false }.jobs();
+        let jobs =
+            WorldJobs { url: world.url.clone(), interval: Duration::from_secs(2), dcgm_honor_labels: false }.jobs();
         let prometheus = Prometheus::start(&plane.binaries, &PrometheusConfig { jobs }).await?;
         install_crds(&plane).await.context("the chart wellfed-crds")?;
-        let mut operator = Operator::install(&plane, OWN, OWN, &settings(&prometheus)).await.context("the chart wellfed")?;
+        let mut operator =
+            Operator::install(&plane, OWN, OWN, &settings(&prometheus)).await.context("the chart wellfed")?;
         operator.start(&group).await?;
         let version = plane.client().await?.apiserver_version().await?.git_version;
         Ok(Self { plane, prometheus, world, operator: Mutex::new(operator), version, _group: group })

@@ -90,7 +90,14 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = Table::new();
         table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-        table.set_header(["workload", "replicas: first, most, last", "most by pool", "queue: most, last", "more GPUs?", "findings"]);
+        table.set_header([
+            "workload",
+            "replicas: first, most, last",
+            "most by pool",
+            "queue: most, last",
+            "more GPUs?",
+            "findings",
+        ]);
         for (name, one) in &self.workloads {
             let pools: Vec<_> = one.pools.iter().map(|(pool, peak)| format!("{pool} {peak}")).collect();
             table.add_row([

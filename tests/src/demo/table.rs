@@ -17,7 +17,16 @@ pub fn show(look: &Look, whole: Duration) {
 fn table(look: &Look) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(["workload", "queue", "GPUs active", "replicas (Ready)", "by pool", "wanted", "more GPUs?", "what binds"]);
+    table.set_header([
+        "workload",
+        "queue",
+        "GPUs active",
+        "replicas (Ready)",
+        "by pool",
+        "wanted",
+        "more GPUs?",
+        "what binds",
+    ]);
     for (name, seen) in &look.workloads {
         table.add_row(row(name, seen));
     }

@@ -29,7 +29,7 @@ pub const RELEASE: &str = "wellfed";
 pub const SOON: Duration = Duration::from_secs(30);
 
 /// Each has a Prometheus and an operator; more at once make each other slow.
-static ROOM: Semaphore = Semaphore::const_new(3);
+static ROOM: Semaphore = Semaphore::const_new(5);
 
 /// A test's own operator and everything around it. Dropping it ends the processes and deletes what it made.
 pub struct OperatorFixture {

@@ -99,7 +99,12 @@ impl Process {
         let failed = |source| ProcessError::NotStarted { name: launch.name.clone(), source };
         let out = File::options().create(true).append(true).open(&launch.log).map_err(failed)?;
         let mut command = Command::new(&launch.program);
-        command.args(&launch.args).envs(launch.env.iter().cloned()).stdin(Stdio::null()).stderr(out.try_clone().map_err(failed)?).stdout(out);
+        command
+            .args(&launch.args)
+            .envs(launch.env.iter().cloned())
+            .stdin(Stdio::null())
+            .stderr(out.try_clone().map_err(failed)?)
+            .stdout(out);
         let child = group.spawn(command).map_err(failed)?;
         let id = ProcessId::of(child.id());
         Ok(Self { name: launch.name.clone(), log: launch.log.clone(), child, id })

@@ -54,7 +54,8 @@ async fn a_pool_of_others_is_refused_until_its_selector_matches_the_namespace() 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_pools_with_one_target_are_refused() -> anyhow::Result<()> {
     let stage = Stage::set("one-target").await?;
-    let (first, second) = (stage.pool("od", json!({})).await?, stage.pool("spot", json!({"capacityType": "Spot"})).await?);
+    let (first, second) =
+        (stage.pool("od", json!({})).await?, stage.pool("spot", json!({"capacityType": "Spot"})).await?);
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"});
     let pool = |name: &str| json!({"name": name, "scaleTargetRef": target});
     let wrong = chat().without("spec", "scaleTargetRef").with("spec.pools", json!([pool(&first), pool(&second)]));

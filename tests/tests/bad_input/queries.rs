@@ -39,7 +39,8 @@ async fn warning(stage: &Stage, reason: &str) -> anyhow::Result<String> {
     let events: Api<Event> = Api::namespaced(stage.client(), &stage.namespace);
     let note = until("the warning", SOON, async || {
         let events = events.list(&ListParams::default()).await?.items;
-        let is_it = |event: &&Event| event.reason.as_deref() == Some(reason) && event.type_.as_deref() == Some("Warning");
+        let is_it =
+            |event: &&Event| event.reason.as_deref() == Some(reason) && event.type_.as_deref() == Some("Warning");
         events.iter().find(is_it).and_then(|event| event.note.clone()).context("no such event")
     });
     Ok(note.await?)
@@ -61,14 +62,17 @@ async fn a_query_for_another_namespace_is_refused_and_never_asked() -> anyhow::R
         )
     );
     stage.search_goes_on_and_chat_is_left_alone(3).await?;
-    stage.accepted_and_scaled(&asking(&format!(r#"sum(queue_depth{{queue="chat", namespace="{}"}})"#, stage.namespace))).await
+    stage
+        .accepted_and_scaled(&asking(&format!(r#"sum(queue_depth{{queue="chat", namespace="{}"}})"#, stage.namespace)))
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endpoint_that_nobody_configured_is_refused_with_the_one_that_is_meant() -> anyhow::Result<()> {
     let stage = Stage::set("endpoint").await?;
 
-    let said = stage.refused(&chat().with("spec.signals.0.source.prometheus.endpoint", "defualt"), "UnknownEndpoint").await?;
+    let said =
+        stage.refused(&chat().with("spec.signals.0.source.prometheus.endpoint", "defualt"), "UnknownEndpoint").await?;
 
     assert_eq!(
         said,

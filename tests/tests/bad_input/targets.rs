@@ -24,7 +24,11 @@ async fn pods_without_gpus_are_refused_until_they_ask_for_one() -> anyhow::Resul
     let patch = json!({"spec": {"template": {"spec": {"containers": [
         {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "1"}}},
     ]}}}});
-    stage.plane.kubectl()?.run(&["patch", "deployment", "web", "-n", &stage.namespace, "-p", &patch.to_string()]).await?;
+    stage
+        .plane
+        .kubectl()?
+        .run(&["patch", "deployment", "web", "-n", &stage.namespace, "-p", &patch.to_string()])
+        .await?;
     stage.until_condition("web", "Accepted", True).await?;
     stage.until_replicas("web", 4).await
 }

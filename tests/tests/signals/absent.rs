@@ -10,11 +10,15 @@ async fn an_answer_without_a_row_is_not_an_empty_queue() -> anyhow::Result<()> {
     let stage = Stage::set("empty", &direct()).await?;
 
     stage.source.remove(SERIES);
-    stage.held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none").await?;
+    stage
+        .held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none")
+        .await?;
     stage.depth(40).await?;
     stage.until_condition("chat", "SignalsHealthy", True).await?;
     stage.source.down(true);
-    stage.held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none").await?;
+    stage
+        .held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none")
+        .await?;
     stage.source.down(false);
 
     stage.recovers().await

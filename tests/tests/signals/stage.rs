@@ -83,7 +83,6 @@ impl Stage {
     }
 }
 
-
 /// `chat`, which reads Prometheus directly.
 pub fn direct() -> Wish {
     Wish::of("chat").signal("queue", DEPTH, "10")

@@ -1,8 +1,9 @@
 //! What the signals ask for: the largest proposal, held where a signal can't be believed.
 
 use super::proposal::{Proposal, propose};
+use super::slo::{SloSays, slo};
 use crate::decision::{Reason, Silent, StepResult};
-use crate::policy::SignalPolicy;
+use crate::policy::{SignalPolicy, Target};
 use crate::reading::Trouble;
 use crate::units::{Replicas, SignalName};
 use crate::world::{SignalState, Workload};
@@ -29,7 +30,7 @@ pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
     let mut hold: Option<Hold> = None;
     let (mut troubles, mut silent) = (Vec::new(), Vec::new());
     for (position, signal) in workload.policy.signals.iter().enumerate() {
-        let heard = hear(signal, workload.signals.get(position), workload);
+        let heard = hear(signal, workload.signals.get(position), workload, now);
         if let Some(trouble) = heard.trouble {
             troubles.push((signal.name.clone(), trouble));
         }
@@ -55,8 +56,19 @@ struct Heard<'a> {
     trouble: Option<Trouble>,
 }
 
-fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Workload) -> Heard<'a> {
+fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Workload, now: Timestamp) -> Heard<'a> {
     let name = &signal.name;
+    if let (Target::Slo(objective), Some(state)) = (signal.target, state) {
+        let since = workload.memory.breached.get(name).copied();
+        match slo(objective, &state.value, since, workload, now) {
+            SloSays::Nothing => return Heard::default(),
+            SloSays::More { replicas, value } => {
+                let ask = Ask { name, replicas, why: Why::Slo { value, slo: objective.value } };
+                return Heard { ask: Some(ask), ..Heard::default() };
+            }
+            SloSays::Trouble(trouble) => return unheard(signal, trouble, state.failures, workload),
+        }
+    }
     let proposal =
         state.map_or(Proposal::Trouble(Trouble::Missing), |state| propose(signal.target, &state.value, workload));
     let trouble = match proposal {
@@ -67,7 +79,11 @@ fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Wo
         }
         Proposal::Trouble(trouble) => trouble,
     };
-    let failures = state.map_or(0, |state| state.failures);
+    unheard(signal, trouble, state.map_or(0, |state| state.failures), workload)
+}
+
+fn unheard<'a>(signal: &'a SignalPolicy, trouble: Trouble, failures: u32, workload: &Workload) -> Heard<'a> {
+    let name = &signal.name;
     match workload.policy.fallback {
         Some(fallback) if failures > fallback.failure_threshold => {
             let ask = Ask { name, replicas: fallback.number(workload.current()), why: Why::Fallback { failures } };
@@ -86,6 +102,7 @@ struct Ask<'a> {
 
 enum Why {
     Measured { value: f64, target: f64 },
+    Slo { value: f64, slo: f64 },
     Fallback { failures: u32 },
 }
 
@@ -97,6 +114,7 @@ impl Ask<'_> {
                 Reason::WithinTolerance { signal, value, target }
             }
             Why::Measured { value, target } => Reason::Signal { signal, value, target },
+            Why::Slo { value, slo } => Reason::SloBreached { signal, value, slo },
             Why::Fallback { failures } => Reason::Fallback { signal, failures },
         };
         StepResult { after: self.replicas, reason }

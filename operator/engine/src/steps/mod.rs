@@ -6,6 +6,7 @@ mod demand;
 mod gate;
 mod place;
 mod proposal;
+mod slo;
 mod split;
 mod stabilise;
 
@@ -14,5 +15,6 @@ pub use capacity::capacity;
 pub use demand::{Demand, demand};
 pub use gate::gate;
 pub use proposal::{Proposal, propose};
+pub use slo::{SloSays, breached, slo};
 pub use split::{Split, split};
 pub use stabilise::stabilise;

@@ -47,6 +47,8 @@ fn external(target: Target, value: f64, workload: &Workload) -> Proposal {
     let tolerated = |ratio| tolerated(ratio, &workload.policy.behavior);
     let replicas = match target {
         Target::Replicas => ceiling(value),
+        // An objective is no formula: `slo` asks for it.
+        Target::Slo(_) => current,
         Target::AverageValue(each) if tolerated(value / (each * f64::from(current.0))) => current,
         Target::AverageValue(each) => ceiling(value / each),
         Target::Value(aim) if current == Replicas::ZERO => ceiling(value / aim),

@@ -17,7 +17,7 @@ pub use evidence::{busy_gpu, evidence, starved_gpu};
 pub use policy::{behavior, gate, pace, percent, pods};
 pub use pool::{PoolBuilder, in_pool, unlimited_pool};
 pub use scenario::{Scenario, world};
-pub use signal::{Signal, average, broken, each, replicas, unread, value};
+pub use signal::{Signal, average, broken, each, latency, replicas, unread, value};
 pub use workload::{WorkloadBuilder, batch, server, trainer};
 
 use jiff::{SignedDuration, Timestamp};

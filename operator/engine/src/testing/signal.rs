@@ -1,10 +1,11 @@
 //! Signals of a workload.
 
 use super::NOW;
-use crate::policy::{SignalPolicy, Target};
+use crate::policy::{SignalPolicy, Slo, Target};
 use crate::reading::Reading;
-use crate::units::{PodName, SignalName};
+use crate::units::{PodName, Replicas, SignalName};
 use crate::world::{Pod, SignalState, SignalValue};
+use jiff::SignedDuration;
 
 /// A signal, and what it says.
 #[derive(Clone, Debug)]
@@ -36,6 +37,12 @@ pub fn value(name: &str, number: f64, target: f64) -> Signal {
 /// The number of replicas itself.
 pub fn replicas(name: &str, number: f64) -> Signal {
     Signal::of(name, Target::Replicas, Says::One(known(number)))
+}
+
+/// A latency of `number` with an objective of `most`, two minutes of patience and a step of one.
+pub fn latency(name: &str, number: f64, most: f64) -> Signal {
+    let slo = Slo { value: most, breach_for: SignedDuration::from_mins(2), step: Replicas(1) };
+    Signal::of(name, Target::Slo(slo), Says::One(known(number)))
 }
 
 /// One number a pod, in the order of the pods; none means no row.
