@@ -25,8 +25,8 @@ pub use pool::{CapacityType, GpuPool, GpuPoolSpec, GpuShape, PoolLimits};
 pub use quantity::{Quantity, QuantityError};
 pub use shares::IntOrPercent;
 pub use signal::{
-    PrometheusSource, ScaleSource, Signal, SignalRole, SignalSlo, SignalSource, SignalTarget, SignalType, TargetType,
-    VllmMetric, VllmSource,
+    PrometheusSource, ScaleSource, ServerMetric, ServerSource, Signal, SignalRole, SignalSlo, SignalSource,
+    SignalTarget, SignalType, TargetType, TritonSource,
 };
 pub use status::{DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus, StepStatus};
 pub use workload::{

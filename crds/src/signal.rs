@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
         .message("role Latency needs slo and no target; other roles take no slo"),
     validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.source.prometheus) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
         .message("role Demand needs target, except for source.scale, which is a number of replicas itself; role Latency is one number from source.prometheus"),
-    validation = Rule::new("!has(self.source.vllm) || !has(self.type) || self.type == 'Pods'")
-        .message("source.vllm is read per pod: leave type out, or set it to Pods"),
+    validation = Rule::new("!(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton)) || !has(self.type) || self.type == 'Pods'")
+        .message("a model server is read per pod: leave type out, or set it to Pods"),
     validation = Rule::new("!has(self.source.scale) || !has(self.type) || self.type == 'External'")
         .message("source.scale is one number: leave type out, or set it to External"),
-    validation = Rule::new("!has(self.target) || self.target.type == 'AverageValue' || !(has(self.source.vllm) || (has(self.type) && self.type == 'Pods'))")
+    validation = Rule::new("!has(self.target) || self.target.type == 'AverageValue' || !(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton) || (has(self.type) && self.type == 'Pods'))")
         .message("a signal per pod needs target.type AverageValue"),
 )]
 pub struct Signal {
@@ -29,7 +29,7 @@ pub struct Signal {
     /// What it is for. Default: Demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<SignalRole>,
-    /// Whether its rows carry a live pod. Default: Pods for `vllm`, else External.
+    /// Whether its rows carry a live pod. Default: Pods for model servers, else External.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<SignalType>,
     /// Where it is read.
@@ -71,7 +71,7 @@ pub enum SignalRole {
     Latency,
 }
 
-/// Whether a signal's rows carry a live pod. Default: Pods for `vllm`, else External.
+/// Whether a signal's rows carry a live pod. Default: Pods for model servers, else External.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SignalType {
     /// One row a pod, with labels `namespace` and `pod`; HPA's rules for Pods metrics.
@@ -83,15 +83,21 @@ pub enum SignalType {
 /// Where a signal is read: exactly one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("[has(self.prometheus), has(self.vllm), has(self.scale)].filter(set, set).size() == 1")
-    .message("set exactly one source: prometheus, vllm or scale"))]
+#[x_kube(validation = Rule::new("[has(self.prometheus), has(self.vllm), has(self.sglang), has(self.triton), has(self.scale)].filter(set, set).size() == 1")
+    .message("set exactly one source: prometheus, vllm, sglang, triton or scale"))]
 pub struct SignalSource {
     /// A query of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prometheus: Option<PrometheusSource>,
     /// Requests in a vLLM server, by its own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vllm: Option<VllmSource>,
+    pub vllm: Option<ServerSource>,
+    /// Requests in an `SGLang` server that runs with `--enable-metrics`, by its own metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sglang: Option<ServerSource>,
+    /// Requests that wait in a Triton server, by its own metrics; it does not say how many run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triton: Option<TritonSource>,
     /// `spec.replicas` of this object, which users, an HPA or a `ScaledObject` may set through `/scale`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleSource>,
@@ -114,13 +120,13 @@ pub struct PrometheusSource {
     pub rows: BTreeMap<String, String>,
 }
 
-/// Requests in a vLLM server.
+/// Requests in a model server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct VllmSource {
+pub struct ServerSource {
     /// Which requests count. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metric: Option<VllmMetric>,
+    pub metric: Option<ServerMetric>,
     /// A Prometheus that the operator's configuration names. Default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
@@ -129,13 +135,23 @@ pub struct VllmSource {
 
 /// Which requests count. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum VllmMetric {
+pub enum ServerMetric {
     /// In service and queued.
     RunningPlusWaiting,
     /// Queued.
     Waiting,
     /// In service.
     Running,
+}
+
+/// Requests that wait in a Triton server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TritonSource {
+    /// A Prometheus that the operator's configuration names. Default: `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub endpoint: Option<String>,
 }
 
 /// `spec.replicas` of this object.

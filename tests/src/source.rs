@@ -65,7 +65,7 @@ impl MetricSource {
         self.page().series.remove(series);
     }
 
-    /// From now on every scrape is answered with status 500, or with the page again.
+    /// From now on every scrape is answered with status 500 and the page, or with success again.
     pub fn down(&self, down: bool) {
         self.page().down = down;
     }
@@ -82,9 +82,7 @@ impl Drop for MetricSource {
 }
 
 fn exposition(page: &Page) -> Response {
-    if page.down {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    }
+    let status = if page.down { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
     let lines = page.series.iter().map(|(series, value)| format!("{series} {value}\n"));
-    ([("content-type", "text/plain; version=0.0.4")], lines.collect::<String>()).into_response()
+    (status, [("content-type", "text/plain; version=0.0.4")], lines.collect::<String>()).into_response()
 }

@@ -34,7 +34,9 @@ fn slice(minute: i64, rows: Vec<Row>) -> Slice {
 
 fn history(slices: Vec<Slice>) -> History {
     let mut history = History::every(MINUTE);
-    slices.into_iter().for_each(|slice| history.push(slice, SignedDuration::from_hours(2)));
+    for slice in slices {
+        history.push(slice, SignedDuration::from_hours(2));
+    }
     history
 }
 

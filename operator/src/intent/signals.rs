@@ -4,9 +4,9 @@ use super::{MINUTE, Reader, WEEK, replicas};
 use crate::config::PrometheusConfig;
 use crate::refusal::{RefusalReason, did_you_mean};
 use crate::signals::promql::{self, Query, QueryError};
-use crate::signals::{Ask, PrometheusSignal, ScaleSignal, SignalSource, VllmSignal};
+use crate::signals::{Ask, PrometheusSignal, SGLANG, ScaleSignal, Server, ServerSignal, SignalSource, TRITON, VLLM};
 use std::sync::Arc;
-use wellfed_crds::{PrometheusSource, Signal, SignalSlo, SignalTarget, SignalType, TargetType, VllmMetric, VllmSource};
+use wellfed_crds::{PrometheusSource, ServerMetric, Signal, SignalSlo, SignalTarget, SignalType, TargetType};
 use wellfed_engine::policy::{SignalPolicy, Slo, Target};
 use wellfed_engine::units::SignalName;
 
@@ -56,12 +56,19 @@ impl<'a> Reader<'a> {
             return self.prometheus(path, signal.kind.unwrap_or(SignalType::External), prometheus);
         }
         if let Some(vllm) = &source.vllm {
-            return self.vllm(path, vllm);
+            return self.server(&format!("{path}.source.vllm"), &VLLM, vllm.metric, vllm.endpoint.as_deref());
+        }
+        if let Some(sglang) = &source.sglang {
+            return self.server(&format!("{path}.source.sglang"), &SGLANG, sglang.metric, sglang.endpoint.as_deref());
+        }
+        if let Some(triton) = &source.triton {
+            let waiting = Some(ServerMetric::Waiting);
+            return self.server(&format!("{path}.source.triton"), &TRITON, waiting, triton.endpoint.as_deref());
         }
         if source.scale.is_some() {
             return Some(Arc::new(ScaleSignal));
         }
-        let message = "set exactly one source: prometheus, vllm or scale".to_owned();
+        let message = "set exactly one source: prometheus, vllm, sglang, triton or scale".to_owned();
         self.refuse(format!("{path}.source"), RefusalReason::Malformed, message);
         None
     }
@@ -87,14 +94,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn vllm(&mut self, path: &str, source: &VllmSource) -> Option<Arc<dyn SignalSource>> {
-        let path = format!("{path}.source.vllm");
-        let endpoint = self.endpoint(&path, source.endpoint.as_deref())?;
-        let metric = source.metric.unwrap_or(VllmMetric::RunningPlusWaiting);
-        match VllmSignal::new(&endpoint.name, metric, |query| confine(query, endpoint, None)) {
+    fn server(
+        &mut self,
+        path: &str,
+        server: &Server,
+        metric: Option<ServerMetric>,
+        endpoint: Option<&str>,
+    ) -> Option<Arc<dyn SignalSource>> {
+        let endpoint = self.endpoint(path, endpoint)?;
+        let metric = metric.unwrap_or(ServerMetric::RunningPlusWaiting);
+        match ServerSignal::new(server, &endpoint.name, metric, |query| confine(query, endpoint, None)) {
             Ok(signal) => Some(Arc::new(signal)),
             Err(error) => {
-                self.refuse(path, RefusalReason::BadQuery, error.to_string());
+                self.refuse(path.to_owned(), RefusalReason::BadQuery, error.to_string());
                 None
             }
         }

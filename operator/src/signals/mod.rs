@@ -11,14 +11,14 @@ mod collector;
 mod prometheus;
 pub mod promql;
 mod scale;
-mod vllm;
+mod server;
 
 pub use ask::{Ask, Asks};
 pub use board::{Board, DatedRow, Latest};
 pub use collector::{Collector, Endpoints};
 pub use prometheus::PrometheusSignal;
 pub use scale::ScaleSignal;
-pub use vllm::VllmSignal;
+pub use server::{SGLANG, Server, ServerSignal, TRITON, VLLM};
 
 use jiff::{SignedDuration, Timestamp};
 use wellfed_engine::reading::{ReadFailure, Reading};

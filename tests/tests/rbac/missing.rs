@@ -40,7 +40,7 @@ fn symptom(right: &Right) -> Symptom {
     match (verb, resource) {
         (_, "leases") => Symptom::Logged(format!("cannot {verb} resource")),
         ("list", _) => Symptom::NotReady(format!("{store}: not synced yet: {resource}")),
-        ("watch", _) => Symptom::NotReady(format!("{store}: not watched any more: unknown")),
+        ("watch", _) => Symptom::NotReady(format!("{store}: not watched any more: {resource}")),
         ("patch", "deployments/scale" | "statefulsets/scale") => Symptom::ScaleForbidden,
         ("patch", "gpuworkloads/status") => Symptom::Logged("a status could not be written".to_owned()),
         ("create", "events") => Symptom::Logged("an event could not be written".to_owned()),

@@ -1,0 +1,176 @@
+//! Requests in a model server: one question for all servers of a kind, rows joined with live pods.
+//!
+//! To add a server: one more [`Server`], and a field in the API's `SignalSource`.
+
+use super::{Ask, DatedRow, Seen, SignalSource, promql};
+use wellfed_crds::ServerMetric;
+use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::units::PodName;
+use wellfed_engine::world::SignalValue;
+
+/// The names under which a kind of server exposes its requests, over its versions. Collectors that rewrite metric names
+/// turn a colon into an underscore.
+pub struct Server {
+    /// Requests in service; none where the server does not say.
+    running: &'static [&'static str],
+    /// Requests queued.
+    waiting: &'static [&'static str],
+}
+
+/// vLLM.
+pub const VLLM: Server = Server {
+    running: &["vllm:num_requests_running", "vllm_num_requests_running"],
+    waiting: &["vllm:num_requests_waiting", "vllm_num_requests_waiting"],
+};
+
+/// `SGLang`, started with `--enable-metrics`.
+pub const SGLANG: Server = Server {
+    running: &["sglang:num_running_reqs", "sglang_num_running_reqs"],
+    waiting: &["sglang:num_queue_reqs", "sglang_num_queue_reqs"],
+};
+
+/// Triton, which counts what waits and not what runs.
+pub const TRITON: Server = Server { running: &[], waiting: &["nv_inference_pending_request_count"] };
+
+impl Server {
+    /// All numbers in one question, told apart by a label of our own. Each name is a selector of its own, so that each has
+    /// an age.
+    fn query(&self) -> String {
+        let part = |names: &[&str], part: &str| {
+            let sum = format!("sum by (namespace, pod) ({})", names.join(" or "));
+            format!(r#"label_replace({sum}, "part", "{part}", "", "")"#)
+        };
+        let parts = [(self.running, "running"), (self.waiting, "waiting")];
+        let all: Vec<_> =
+            parts.iter().filter(|(names, _)| !names.is_empty()).map(|(names, name)| part(names, name)).collect();
+        all.join(" or ")
+    }
+}
+
+/// Running, waiting or both.
+pub struct ServerSignal {
+    ask: Ask,
+    metric: ServerMetric,
+}
+
+impl ServerSignal {
+    /// The preset on that Prometheus, with the administrator's matchers. Fails only if those can't be added.
+    pub fn new(
+        server: &Server,
+        endpoint: &str,
+        metric: ServerMetric,
+        confine: impl Fn(&promql::Query) -> Result<promql::Query, promql::QueryError>,
+    ) -> Result<Self, promql::QueryError> {
+        let query = confine(&promql::parse(&server.query())?)?;
+        Ok(Self { ask: Ask::new(endpoint, &query, vec!["namespace".into(), "pod".into()]), metric })
+    }
+
+    const fn parts(&self) -> &'static [&'static str] {
+        match self.metric {
+            ServerMetric::RunningPlusWaiting => &["running", "waiting"],
+            ServerMetric::Waiting => &["waiting"],
+            ServerMetric::Running => &["running"],
+        }
+    }
+
+    /// The sum of the parts, as old as the oldest; a part that is missing makes the sum missing, not smaller.
+    fn of_pod(&self, rows: &[&DatedRow], seen: &Seen<'_>) -> Reading<f64> {
+        let mut sum = 0.0;
+        let mut oldest = seen.now;
+        for part in self.parts() {
+            let mut found = rows.iter().filter(|row| row.labels.get("part").is_some_and(|name| name == part));
+            match (found.next(), found.next()) {
+                (None, _) => return Reading::Missing,
+                (Some(_), Some(_)) => return Reading::Failed(ReadFailure::TooManyRows),
+                (Some(row), None) => {
+                    let reading = Reading::of(row.value, row.at, seen.now, seen.stale_after);
+                    let Some(value) = reading.known() else { return reading };
+                    sum += value;
+                    oldest = oldest.min(row.at);
+                }
+            }
+        }
+        Reading::Known { value: sum, at: oldest }
+    }
+}
+
+impl SignalSource for ServerSignal {
+    fn ask(&self) -> Option<&Ask> {
+        Some(&self.ask)
+    }
+
+    fn read(&self, seen: &Seen<'_>) -> SignalValue {
+        let latest = match seen.rows() {
+            Ok(latest) => latest,
+            Err(failure) => return SignalValue::PodsUnread(Reading::Failed(failure)),
+        };
+        let of = |pod: &&str| {
+            let own = |row: &&DatedRow| row.labels.get("namespace").is_some_and(|name| name == seen.namespace);
+            let rows: Vec<_> = latest.with("pod", pod).filter(own).collect();
+            (PodName::from(*pod), self.of_pod(&rows, seen))
+        };
+        SignalValue::Pods(seen.pods.iter().map(of).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals::Latest;
+    use crate::signals::client::Row;
+    use jiff::{SignedDuration, Timestamp};
+
+    const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
+
+    fn row(pod: &str, part: &str, value: f64) -> Row {
+        let labels = [("namespace", "demo"), ("pod", pod), ("part", part)];
+        Row {
+            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            value,
+            at: NOW,
+        }
+    }
+
+    fn read(server: &Server, metric: ServerMetric, rows: Vec<Row>) -> Vec<Option<f64>> {
+        let signal = ServerSignal::new(server, "default", metric, |query| Ok(query.clone())).unwrap();
+        let latest = Latest::answered(&signal.ask, rows, None, NOW);
+        let seen = Seen {
+            latest: Some(&latest),
+            namespace: "demo",
+            pods: &["a", "b"],
+            replicas: 1,
+            now: NOW,
+            stale_after: SignedDuration::from_mins(2),
+        };
+        match signal.read(&seen) {
+            SignalValue::Pods(pods) => pods.values().map(Reading::known).collect(),
+            SignalValue::External(_) | SignalValue::PodsUnread(_) => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn running_and_waiting_are_added_up_by_live_pod() {
+        let rows = || {
+            vec![
+                row("a", "running", 8.0),
+                row("a", "waiting", 5.0),
+                row("b", "running", 2.0),
+                row("dead", "running", 99.0),
+            ]
+        };
+
+        for server in [VLLM, SGLANG] {
+            assert_eq!(read(&server, ServerMetric::RunningPlusWaiting, rows()), [Some(13.0), None]);
+            assert_eq!(read(&server, ServerMetric::Running, rows()), [Some(8.0), Some(2.0)]);
+        }
+    }
+
+    #[test]
+    fn triton_is_asked_for_what_waits_only() {
+        assert_eq!(
+            TRITON.query(),
+            r#"label_replace(sum by (namespace, pod) (nv_inference_pending_request_count), "part", "waiting", "", "")"#
+        );
+        assert_eq!(read(&TRITON, ServerMetric::Waiting, vec![row("a", "waiting", 5.0)]), [Some(5.0), None]);
+    }
+}
