@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use wellfed_engine::reading::ReadFailure;
 
 /// The Prometheus servers by name.
 pub type Endpoints = HashMap<String, Endpoint>;
@@ -63,17 +62,21 @@ impl Collector {
 
     async fn read(&self, ask: Ask) {
         let before = self.board.latest(&ask);
-        let latest = self.answer(&ask).await.unwrap_or_else(|failure| {
+        let latest = self.answer(&ask).await.unwrap_or_else(|error| {
             if before.as_ref().is_none_or(|before| before.failure().is_none()) {
-                tracing::warn!(endpoint = ask.endpoint, query = ask.query, %failure, "a signal can't be read");
+                tracing::warn!(query = ask.query, %error, "a signal can't be read");
             }
-            Latest::failed(failure)
+            Latest::failed(error.failure())
         });
         self.board.post(ask, latest.after(before.as_deref()));
     }
 
-    async fn answer(&self, ask: &Ask) -> Result<Latest, ReadFailure> {
-        let endpoint = self.endpoints.get(&ask.endpoint).ok_or(ReadFailure::Unreachable)?;
+    async fn answer(&self, ask: &Ask) -> Result<Latest, FetchError> {
+        let unknown = || {
+            let reason = "the operator's configuration does not name it".to_owned();
+            FetchError::Address { endpoint: ask.endpoint.clone(), reason }
+        };
+        let endpoint = self.endpoints.get(&ask.endpoint).ok_or_else(unknown)?;
         let now = Timestamp::now();
         let rows = self.rows(endpoint, &ask.query, now).await?;
         let ages = match &ask.ages {
@@ -84,22 +87,17 @@ impl Collector {
     }
 
     /// None for a selector over several metric names: Prometheus can't give its age.
-    async fn ages(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Option<Vec<Row>>, ReadFailure> {
+    async fn ages(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Option<Vec<Row>>, FetchError> {
         match self.rows(endpoint, query, at).await {
-            Err(ReadFailure::BadQuery) => Ok(None),
+            Err(FetchError::BadQuery { .. }) => Ok(None),
             other => other.map(Some),
         }
     }
 
-    async fn rows(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Vec<Row>, ReadFailure> {
-        let answer = endpoint.instant(query, Some(at), self.deadline).await.map_err(|error| told(&error))?;
+    async fn rows(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Vec<Row>, FetchError> {
+        let answer = endpoint.instant(query, Some(at), self.deadline).await?;
         match answer.shape {
             Shape::Vector | Shape::Scalar => Ok(answer.rows),
         }
     }
-}
-
-fn told(error: &FetchError) -> ReadFailure {
-    tracing::debug!(%error, "a query failed");
-    error.failure()
 }

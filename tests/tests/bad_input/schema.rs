@@ -43,7 +43,8 @@ fn sizes() -> Vec<(Wish, &'static str)> {
 fn structures() -> Vec<(Wish, &'static str)> {
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"});
     let both = "spec: Invalid value: set scaleTargetRef on the spec (with at most one pool), or on every pool";
-    let source = "spec.signals[0].source: Invalid value: set exactly one source: prometheus, vllm, sglang, triton or scale";
+    let source =
+        "spec.signals[0].source: Invalid value: set exactly one source: prometheus, vllm, sglang, triton or scale";
     let no_target = "spec.signals[0]: Invalid value: role Demand needs target, except for source.scale";
     vec![
         (chat().with("spec.maxReplica", 9), "unknown field \"spec.maxReplica\""),

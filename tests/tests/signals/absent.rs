@@ -3,23 +3,33 @@
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::operator_fixture::Wish;
 
-use crate::stage::{SERIES, Stage, direct};
+use crate::stage::{NO_SAMPLE, SERIES, Stage, direct};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_a_row_is_not_an_empty_queue() -> anyhow::Result<()> {
     let stage = Stage::set("empty", &direct()).await?;
 
     stage.source.remove(SERIES);
-    stage
-        .held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none")
-        .await?;
+    stage.held("SignalEmpty", NO_SAMPLE).await?;
     stage.depth(40).await?;
     stage.until_condition("chat", "SignalsHealthy", True).await?;
     stage.source.down(true);
-    stage
-        .held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none")
-        .await?;
+    stage.source.set(&format!("{SERIES} 0"));
+    stage.held("SignalEmpty", NO_SAMPLE).await?;
+    stage.source.set(&format!("{SERIES} 40"));
     stage.source.down(false);
+
+    stage.recovers().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_prometheus_can_no_longer_answer_holds_the_workload() -> anyhow::Result<()> {
+    let query = r#"sum(queue_depth{queue="chat"} * on (namespace) group_left () weight)"#;
+    let stage = Stage::set_with("refused", &Wish::of("chat").signal("queue", query, "10"), &["weight 1"]).await?;
+
+    stage.source.set(r#"weight{model="b"} 1"#);
+    stage.held("SignalQueryRefused", "signal queue: the endpoint refused the query").await?;
+    stage.source.remove(r#"weight{model="b"}"#);
 
     stage.recovers().await
 }

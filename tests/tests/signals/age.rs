@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::operator_fixture::Wish;
 
-use crate::stage::{SERIES, Stage, direct};
+use crate::stage::{NO_SAMPLE, SERIES, Stage, direct};
 
 /// A series that its application itself dates, as a gateway for pushed metrics does: `queue_depth` 0, `ago` before now.
 fn dated(name: &str, ago: SignedDuration) -> String {
@@ -17,9 +17,7 @@ async fn a_sample_that_was_taken_long_ago_is_not_the_present_load() -> anyhow::R
 
     stage.source.remove(SERIES);
     stage.source.set(&dated("a", SignedDuration::from_mins(10)));
-    stage
-        .held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none")
-        .await?;
+    stage.held("SignalEmpty", NO_SAMPLE).await?;
     stage.source.set(&dated("b", SignedDuration::from_mins(1)));
     stage.held("SignalStale", "signal queue: the newest sample is too old").await?;
 
@@ -35,9 +33,7 @@ async fn a_range_that_still_answers_after_its_application_fell_silent_is_not_bel
     let stage = Stage::set("range", &Wish::of("chat").signal("queue", query, "10")).await?;
 
     stage.source.down(true);
-    stage
-        .held("SignalEmpty", "signal queue: there is no current sample: the series ended, or the query matches none")
-        .await?;
+    stage.held("SignalEmpty", NO_SAMPLE).await?;
     assert_eq!(stage.prometheus.query(query).await?.len(), 1, "Prometheus itself still answers from the past");
     stage.source.down(false);
 

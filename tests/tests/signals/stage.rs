@@ -12,6 +12,9 @@ pub const DEPTH: &str = r#"sum(queue_depth{queue="chat"})"#;
 /// The series behind it.
 pub const SERIES: &str = r#"queue_depth{queue="chat"}"#;
 
+/// What is said of a query without a row.
+pub const NO_SAMPLE: &str = "signal queue: there is no current sample: the series ended, or the query matches none";
+
 /// `chat` has four replicas, 10 in the queue for each.
 pub struct Stage(OperatorFixture);
 
@@ -32,12 +35,20 @@ impl Stage {
     /// As [`Stage::set`], with more series.
     pub async fn set_with(name: &str, wish: &Wish, series: &[&str]) -> anyhow::Result<Self> {
         let stage = Self(OperatorFixture::start(&Plane::attach()?, name).await?);
-        series.iter().for_each(|line| stage.source.set(line));
+        for line in series {
+            stage.source.set(line);
+        }
         stage.depth(40).await?;
         stage.run(wish, 4).await?;
         stage.until_condition("chat", "SignalsHealthy", True).await?;
         stage.after_cycles(4).await?;
         Ok(stage)
+    }
+
+    /// Kills the operator, and starts it again.
+    pub async fn restart_operator(&mut self) -> anyhow::Result<()> {
+        self.0.operator.kill();
+        self.0.operator.start(&self.0.group).await
     }
 
     /// The queue's depth, once Prometheus knows it.
