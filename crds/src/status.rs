@@ -118,7 +118,7 @@ pub struct StepStatus {
 pub struct FindingStatus {
     /// The rule that found it; `docs/findings/` has a page on it.
     pub rule: String,
-    /// Veto speaks against more GPUs; Advice is only said.
+    /// Veto speaks against more GPUs; Either says that more GPUs help and so does a remedy; Advice is only said.
     pub weight: String,
     /// Medium where SM activity is not measured.
     pub confidence: String,

@@ -28,6 +28,10 @@ const PODS_EACH: usize = 8;
 const LIMIT: Duration = Duration::from_millis(20);
 const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
 
+/// As in the operator's binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut cluster = Cluster::of(if std::env::args().any(|argument| argument == "--bench") { WORKLOADS } else { 10 });
     let first = cluster.look();

@@ -1,7 +1,8 @@
 //! How each aspect of a workload stands, from what was observed and decided.
 
-use crate::observe::{Ready, Stuck};
+use crate::observe::Ready;
 use crate::resolve::Unresolved;
+use crate::stuck::Stuck;
 use wellfed_crds::ConditionStatus::{self, False, True, Unknown};
 use wellfed_engine::decision::{Decision, Reason, Silent, Step};
 use wellfed_engine::explain;

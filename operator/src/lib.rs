@@ -25,4 +25,5 @@ pub mod run;
 pub mod signals;
 pub mod slim;
 pub mod status;
+pub mod stuck;
 pub mod watch;

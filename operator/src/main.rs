@@ -4,6 +4,10 @@ use anyhow::anyhow;
 use clap::Parser;
 use wellfed::cli::{Cli, Command, LogFormat};
 
+/// The allocator of a static (musl) binary is slow, and a cycle makes many small strings.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let provider = rustls::crypto::ring::default_provider();

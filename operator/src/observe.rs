@@ -1,6 +1,6 @@
 //! Stores and readings → World: one instant of everything, as plain data.
 
-use crate::catalog::{Catalog, Target, TargetKey};
+use crate::catalog::{Catalog, TargetKey};
 use crate::contest::Foreign;
 use crate::intent::Settings;
 use crate::recall::Recall;
@@ -8,6 +8,7 @@ use crate::refusal::{Refusal, RefusalReason};
 use crate::resolve::{Resolved, Unresolved, resolve};
 use crate::signals::{Ask, Asks, Latest, Seen};
 use crate::slim::{SlimPod, StatusCondition};
+use crate::stuck::{Stuck, stuck};
 use jiff::{SignedDuration, Timestamp};
 use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
@@ -64,23 +65,6 @@ pub struct Ready {
     /// Its Ready pods: name, and since when.
     pub ready_pods: Vec<(String, Timestamp)>,
 }
-
-/// Why pods can't run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stuck {
-    /// They can't be made.
-    NotCreated(String),
-    /// No node takes them.
-    Unschedulable {
-        /// How many.
-        pods: usize,
-        /// What the scheduler says.
-        message: String,
-    },
-}
-
-/// A pod that waits for a node this long is worth telling.
-const WORTH_TELLING: SignedDuration = SignedDuration::from_secs(30);
 
 /// What is looked at.
 pub struct Lookout<'a> {
@@ -192,7 +176,6 @@ fn looked_at(
     }
     let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
     let signals = signals(id, &resolved, &pools, look, recall);
-    let stuck = stuck(&resolved.targets, look);
     let ready_pods = pools.iter().flat_map(|pool| &pool.pods).filter_map(ready_since).collect();
     let state = Workload {
         id: id.clone(),
@@ -203,6 +186,7 @@ fn looked_at(
         opinion: look.opinions.get(&id.uid).cloned(),
         memory: recall.memory(&id.uid, workload),
     };
+    let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
     (Ready { resolved, settling, contested, foreign, stuck, ready_pods }, state)
 }
 
@@ -277,20 +261,4 @@ fn seen_pod(pod: &SlimPod, now: Timestamp) -> Pod {
         PodState::Pending { since: made }
     };
     Pod { name: PodName(pod.metadata.name.clone().unwrap_or_default()), state, bound: pod.spec.node_name.is_some() }
-}
-
-fn stuck(targets: &[(TargetKey, Target)], look: &Lookout<'_>) -> Option<Stuck> {
-    if let Some(message) = targets.iter().find_map(|(_, target)| target.failure.clone()) {
-        return Some(Stuck::NotCreated(message));
-    }
-    let all = targets.iter().flat_map(|(key, _)| look.catalog.pods.get(key).into_iter().flatten());
-    let waiting: Vec<_> = all.filter_map(|pod| unschedulable(pod, look.now)).collect();
-    let message = (*waiting.first()?).to_owned();
-    Some(Stuck::Unschedulable { pods: waiting.len(), message })
-}
-
-fn unschedulable(pod: &SlimPod, now: Timestamp) -> Option<&str> {
-    let said = pod.status.conditions.iter().find(|one| one.kind == "PodScheduled" && one.status == "False")?;
-    let since = said.last_transition_time.as_ref()?.0;
-    (now.duration_since(since) >= WORTH_TELLING && pod.metadata.deletion_timestamp.is_none()).then_some(&said.message)
 }

@@ -8,7 +8,7 @@ use wellfed_crds::{
 };
 use wellfed_engine::decision::{Decision, Step};
 use wellfed_engine::explain;
-use wellfed_engine::gate::Count;
+use wellfed_engine::gate::{Count, Verdict};
 use wellfed_engine::policy::Policy;
 use wellfed_engine::remedies::remedies;
 use wellfed_engine::units::Replicas;
@@ -101,8 +101,8 @@ fn decision_status(decision: &Decision) -> DecisionStatus {
 
 /// A refusal names its cause: `GateRefused: DataLoader`.
 fn why_shown(decision: &Decision, why: &str) -> String {
-    match decision.findings().first() {
-        Some(rule) if why == "GateRefused" => format!("{why}: {rule}"),
+    match decision.verdict {
+        Verdict::Refuse { rule, .. } if why == "GateRefused" => format!("{why}: {rule}"),
         _ => why.to_owned(),
     }
 }
@@ -132,15 +132,10 @@ fn finding(count: &Count, policy: &Policy) -> FindingStatus {
     }
 }
 
-/// Whether a condition's sentence is worth a write of its own: it carries no live value, and for the same reason it may
-/// name another mistake or another signal than before.
+/// Whether a condition's sentence is worth a write of its own: for the same reason it may name another mistake, another
+/// signal or other counts than before, and it carries no value that moves at rest.
 fn words_matter(condition: &Condition) -> bool {
-    match condition.kind.as_str() {
-        "Accepted" => true,
-        // That one counts replicas.
-        "SignalsHealthy" => condition.reason != "SamplesMissing",
-        _ => false,
-    }
+    matches!(condition.kind.as_str(), "Accepted" | "SignalsHealthy")
 }
 
 /// What about a status is worth a write. Most sentences are not: they carry live values.

@@ -28,7 +28,8 @@ async fn one_more_replica_after_another_until_the_objective_is_met_and_none_is_t
     test.until_desired("chat", 4).await?;
     test.after_cycles(8).await?;
 
-    let sizes: Vec<_> = test.scalings("chat")?.events().iter().map(|event| event.request_object[1]["value"].clone()).collect();
+    let sizes: Vec<_> =
+        test.scalings("chat")?.events().iter().map(|event| event.request_object[1]["value"].clone()).collect();
     ensure!(sizes.iter().all(|to| *to == 3 || *to == 4 || *to == 5), "one step at a time: {sizes:?}");
     ensure!(sizes.windows(2).all(|pair| pair[0].as_i64() < pair[1].as_i64()), "nothing is taken away: {sizes:?}");
     ensure!(test.replicas("chat").await? <= 5, "the objective is met: {}", test.replicas("chat").await?);

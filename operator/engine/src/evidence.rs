@@ -2,10 +2,14 @@
 //!
 //! `None` is unknown, never zero: implausible and missing samples were dropped when this was assembled.
 
+mod server;
+
 use crate::policy::{Class, GatePolicy};
 use crate::span::Span;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+
+pub use server::ServerEvidence;
 
 /// One workload's evidence, attributed to its live, Ready, warm pods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +28,9 @@ pub struct Evidence {
     pub gpus: Vec<GpuEvidence>,
     /// The GPU containers of its warm pods, all of them: one without samples is listed with none.
     pub containers: Vec<ContainerEvidence>,
+    /// What its warm pods serve by their own account, one entry a pod: one that says nothing is listed with nothing.
+    #[serde(default)]
+    pub servers: Vec<ServerEvidence>,
 }
 
 /// One GPU's means over the window.
@@ -38,12 +45,21 @@ pub struct GpuEvidence {
     pub engine_lost: bool,
     /// Share of SMs with work, 0–1 (`DCGM_FI_PROF_SM_ACTIVE`); off by default in the exporter.
     pub sm: Option<Span>,
+    /// `sm` was measured here within the last day and is missing now: a rule that it can exempt from must not do without.
+    #[serde(default)]
+    pub sm_lost: bool,
     /// Memory bandwidth in use, 0–1 (`DCGM_FI_PROF_DRAM_ACTIVE`).
     pub dram: Option<Span>,
     /// Tensor pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_TENSOR_ACTIVE`).
     pub tensor: Option<Span>,
     /// From host to device, bytes a second (`DCGM_FI_PROF_PCIE_RX_BYTES`).
     pub pcie_rx: Option<Span>,
+    /// Power over the board's limit, 0–1; none of a MIG instance, whose board others use too.
+    #[serde(default)]
+    pub power: Option<Span>,
+    /// Share of time that heat or hardware held the clocks down, 0–1; not by an idle GPU or a power cap in software.
+    #[serde(default)]
+    pub clocks_held: Option<Span>,
     /// More than one pod runs on it.
     pub shared: bool,
 }
@@ -76,6 +92,9 @@ pub struct ContainerEvidence {
     pub throttled: Option<Span>,
     /// Share of time that tasks waited for a CPU, 0–1 (PSI).
     pub pressure: Option<Span>,
+    /// Share of time that tasks waited for storage, 0–1 (PSI).
+    #[serde(default)]
+    pub io_pressure: Option<Span>,
 }
 
 impl ContainerEvidence {
@@ -99,6 +118,11 @@ impl Evidence {
     /// Whether at least the share `most` of the containers satisfy `test`.
     pub fn most_containers(&self, test: impl Fn(&ContainerEvidence) -> bool) -> bool {
         self.most(self.containers.iter().filter(|one| test(one)).count(), self.containers.len())
+    }
+
+    /// Whether at least the share `most` of the servers satisfy `test`.
+    pub fn most_servers(&self, test: impl Fn(&ServerEvidence) -> bool) -> bool {
+        self.most(self.servers.iter().filter(|one| test(one)).count(), self.servers.len())
     }
 
     fn most(&self, some: usize, all: usize) -> bool {
@@ -125,6 +149,11 @@ impl Evidence {
     /// The mean of a container's field over those containers that have it.
     pub fn container_mean(&self, field: impl Fn(&ContainerEvidence) -> Option<Span>) -> Option<f64> {
         mean(self.containers.iter().filter_map(field))
+    }
+
+    /// The mean of a server's field over those servers that have it.
+    pub fn server_mean(&self, field: impl Fn(&ServerEvidence) -> Option<Span>) -> Option<f64> {
+        mean(self.servers.iter().filter_map(field))
     }
 }
 

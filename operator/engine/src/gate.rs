@@ -12,6 +12,9 @@ pub const TO_STAND: u32 = 3;
 /// Evaluations in a row without it that end a finding.
 pub const TO_END: u32 = 2;
 
+/// Rules counted at a time: what is remembered of a workload must fit into its status.
+const MOST_COUNTS: usize = 4;
+
 /// What the gate has counted; part of a workload's memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GateMemory {
@@ -36,8 +39,9 @@ pub struct Passed {
     pub by: Option<RuleName>,
 }
 
-/// How often a rule fired in a row.
+/// How often a rule fired in a row; written as a short list, since it is kept in status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub struct Count {
     /// What it found when it last changed its standing.
     pub finding: Finding,
@@ -49,6 +53,20 @@ pub struct Count {
     pub misses: u32,
     /// Since when it stands.
     pub standing: Option<Moment>,
+}
+
+type Listed = (Finding, Moment, u32, u32, Option<Moment>);
+
+impl From<Listed> for Count {
+    fn from((finding, first, hits, misses, standing): Listed) -> Self {
+        Self { finding, first, hits, misses, standing }
+    }
+}
+
+impl From<Count> for Listed {
+    fn from(count: Count) -> Self {
+        (count.finding, count.first, count.hits, count.misses, count.standing)
+    }
 }
 
 /// Whether more GPUs would help, as far as it is known.
@@ -115,8 +133,17 @@ impl GateMemory {
         self.counts.retain(|count| count.misses < TO_END && (count.hits > 0 || count.standing.is_some()));
         for finding in &opinion.findings {
             if !self.counts.iter().any(|count| count.is_of(finding)) {
-                self.counts.push(Count { finding: finding.clone(), first: at, hits: 1, misses: 0, standing: None });
+                self.counts.push(Count { finding: kept(finding), first: at, hits: 1, misses: 0, standing: None });
             }
+        }
+        self.drop_the_least();
+    }
+
+    /// Of too many counts the latest that matters least goes: advice before what refuses.
+    fn drop_the_least(&mut self) {
+        while self.counts.len() > MOST_COUNTS {
+            let least = (0..self.counts.len()).max_by_key(|at| self.counts[*at].finding.weight);
+            least.map(|at| self.counts.remove(at));
         }
     }
 
@@ -138,12 +165,20 @@ impl GateMemory {
     }
 
     fn supporter(&self) -> Option<RuleName> {
-        self.counts.iter().find(|count| count.finding.weight == Weight::Support).map(|count| count.finding.rule)
+        self.counts.iter().find(|count| count.finding.weight.supports()).map(|count| count.finding.rule)
     }
 
-    /// The findings that stand, without those that speak for more GPUs.
+    /// The findings that stand, without those that only speak for more GPUs.
     pub fn findings(&self) -> impl Iterator<Item = &Count> {
         self.counts.iter().filter(|count| count.standing.is_some() && count.finding.weight != Weight::Support)
+    }
+}
+
+/// What is never shown needs no numbers.
+fn kept(finding: &Finding) -> Finding {
+    match finding.weight {
+        Weight::Support => Finding { measured: Vec::new(), ..finding.clone() },
+        Weight::Veto | Weight::Either | Weight::Advice => finding.clone(),
     }
 }
 
@@ -158,7 +193,7 @@ impl Count {
         self.hits = (self.hits + 1).min(TO_STAND);
         if self.hits >= TO_STAND && self.standing.is_none() {
             self.standing = Some(at);
-            self.finding = finding.clone();
+            self.finding = kept(finding);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::evidence::Evidence;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
-use crate::rules::{RULES, Rule, Says};
+use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
@@ -22,13 +22,20 @@ pub fn judge(seen: &Evidence) -> Opinion {
     if let Some(gap) = gap {
         return Opinion { at: seen.at, lean: Lean::Unknown(gap), findings: Vec::new() };
     }
-    if findings.iter().all(|finding| finding.weight == Weight::Support) {
-        findings.append(&mut unexplained);
-    }
-    findings.sort_by_key(|finding| finding.weight);
+    let refused = findings.iter().any(|finding| finding.weight == Weight::Veto);
+    let named = findings.iter().any(|finding| finding.weight != Weight::Support);
+    // Advice does not silence a refusal: losing the sample behind the advice would bring the refusal back.
+    unexplained.retain(|finding| if finding.weight == Weight::Veto { !refused } else { !named });
+    findings.append(&mut unexplained);
+    // Refusals first, and among them the rule that sees its cause most directly; then by name.
+    findings.sort_by_key(|finding| (finding.weight, certainty(finding.rule)));
     let veto = findings.iter().find(|finding| finding.weight == Weight::Veto);
     let lean = veto.map_or(Lean::Allow, |finding| Lean::Refuse(finding.rule));
     Opinion { at: seen.at, lean, findings }
+}
+
+fn certainty(name: RuleName) -> Option<Certainty> {
+    RULES.iter().find(|rule| rule.name() == name).map(|rule| rule.certainty())
 }
 
 /// What only shows with what shared GPUs measured may be another pod's doing: it advises, and supports nothing.
@@ -36,7 +43,7 @@ fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
     let Some(own) = own else { return rule.judge(seen) };
     match (rule.judge(own), rule.judge(seen)) {
         (says @ (Says::Found(..) | Says::Unexplained(..)), _) => says,
-        (_, Says::Found(Weight::Support, _)) => Says::NotMine,
+        (_, Says::Found(weight, _)) if weight.supports() => Says::NotMine,
         (_, Says::Found(_, measured)) => Says::Found(Weight::Advice, measured),
         (_, Says::Unexplained(_, measured)) => Says::Unexplained(Weight::Advice, measured),
         (_, says) => says,

@@ -65,8 +65,9 @@ pub enum Gap {
     },
 }
 
-/// One thing that is wrong, and the numbers that say so.
+/// One thing that is wrong, and the numbers that say so; written as a short list, since it is kept in status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub struct Finding {
     /// Which rule found it.
     pub rule: RuleName,
@@ -80,6 +81,20 @@ pub struct Finding {
     pub window: SignedDuration,
 }
 
+type Listed = (RuleName, Weight, Confidence, Vec<Measure>, SignedDuration);
+
+impl From<Listed> for Finding {
+    fn from((rule, weight, confidence, measured, window): Listed) -> Self {
+        Self { rule, weight, confidence, measured, window }
+    }
+}
+
+impl From<Finding> for Listed {
+    fn from(finding: Finding) -> Self {
+        (finding.rule, finding.weight, finding.confidence, finding.measured, finding.window)
+    }
+}
+
 /// What a finding does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Weight {
@@ -87,8 +102,17 @@ pub enum Weight {
     Veto,
     /// It speaks for more GPUs: not a fault, so it is not shown as one.
     Support,
+    /// It speaks for more GPUs, and something cheaper would help too: shown.
+    Either,
     /// It is only said.
     Advice,
+}
+
+impl Weight {
+    /// Whether it speaks for more GPUs.
+    pub const fn supports(self) -> bool {
+        matches!(self, Self::Support | Self::Either)
+    }
 }
 
 /// How sure a finding is.
@@ -148,8 +172,32 @@ pub enum Quantity {
     CpuThrottled,
     /// Share of time that tasks waited for a CPU, 0–1.
     CpuPressure,
+    /// Share of time that tasks waited for storage, 0–1.
+    IoPressure,
+    /// Cores used, mean over containers.
+    CpuCores,
     /// From host to device, bytes a second, mean over GPUs.
     PcieReceived,
+    /// Power over the board's limit, 0–1, mean over GPUs.
+    PowerOfLimit,
+    /// Share of time that heat or hardware held the clocks down, 0–1, mean over the GPUs concerned.
+    ClocksHeld,
+    /// Requests in service, mean over servers.
+    RequestsRunning,
+    /// Requests that wait for room, mean over servers.
+    RequestsWaiting,
+    /// Requests that wait at the fullest server.
+    RequestsWaitingMost,
+    /// Requests in one execution of the model, mean over servers.
+    BatchSize,
+    /// KV cache in use, 0–1, mean over servers.
+    KvUsage,
+    /// Requests thrown out of the KV cache, a second, mean over servers.
+    Preemptions,
+    /// Tokens or answers a second, mean over servers.
+    Progress,
+    /// Servers with nothing to do.
+    ServersIdle,
     /// GPUs that it applies to.
     GpusConcerned,
     /// GPUs judged.

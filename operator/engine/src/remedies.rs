@@ -53,6 +53,7 @@ pub fn remedies(rule: RuleName, class: Class) -> impl Iterator<Item = &'static R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::RULES;
 
     #[test]
     fn the_table_can_be_read() {
@@ -67,10 +68,19 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_that_can_refuse_has_a_remedy_for_every_class_that_it_can_refuse() {
-        for class in [Class::Training, Class::Batch, Class::Inference] {
-            assert!(remedies(RuleName::DataLoader, class).count() >= 1, "{class:?}");
-            assert!(remedies(RuleName::Underused, class).count() >= 1, "{class:?}");
+    fn a_serial_server_is_told_to_batch_first() {
+        let first = remedies(RuleName::SerialRequests, Class::Inference).next().unwrap();
+
+        assert_eq!(first.setting, "continuous batching, or dynamic batching for models that answer at once");
+    }
+
+    #[test]
+    fn every_finding_has_a_remedy_for_every_class_that_it_can_be_found_in() {
+        let silent = [RuleName::DataInvalid, RuleName::Saturated];
+        for rule in RULES.iter().map(|rule| rule.name()).filter(|name| !silent.contains(name)) {
+            for class in [Class::Training, Class::Batch, Class::Inference] {
+                assert!(remedies(rule, class).count() >= 1, "{rule} {class:?}");
+            }
         }
     }
 }

@@ -43,6 +43,12 @@ impl Span {
         self.low >= threshold
     }
 
+    /// Of `whole`, whichever samples of the two are missing; none where `whole` may be zero.
+    pub fn share_of(self, whole: Self) -> Option<Self> {
+        let share = Self { mean: self.mean / whole.mean, low: self.low / whole.high, high: self.high / whole.low };
+        (whole.low > 0.0).then_some(share)
+    }
+
     /// In another unit.
     #[must_use]
     pub fn scaled(self, by: f64) -> Self {
@@ -63,6 +69,15 @@ mod tests {
         assert!(without_the_high_one.mean < 0.21);
         assert!((without_the_high_one.high - 1.4 / 3.0).abs() < 1e-9);
         assert!((without_the_high_one.low - 0.4 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_share_is_as_wide_as_both_of_its_sides_allow() {
+        let power = Span { mean: 200.0, low: 100.0, high: 300.0 };
+        let limit = Span { mean: 400.0, low: 300.0, high: 500.0 };
+
+        assert_eq!(power.share_of(limit), Some(Span { mean: 0.5, low: 0.2, high: 1.0 }));
+        assert_eq!(power.share_of(Span { low: 0.0, ..limit }), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the signals ask for when the world is not as it should be.
 
-use wellfed_engine::decision::{Reason, Step};
+use wellfed_engine::decision::{Reason, Silent, Step};
 use wellfed_engine::policy::FallbackBehavior;
 use wellfed_engine::reading::{Oddity, ReadFailure, Reading, Trouble};
 use wellfed_engine::testing::{
@@ -48,6 +48,17 @@ fn a_ready_replica_without_a_sample_stops_shrinking() {
 
     assert_eq!(decision.wanted.0, 3);
     assert_eq!(decision.steps[0].reason, Reason::SamplesMissing { signal: "kv".into(), missing: 1, of: 3 });
+}
+
+/// Growth on the samples that are there hides nothing: the decision still says who is silent.
+#[test]
+fn a_ready_replica_without_a_sample_is_told_also_while_growing() {
+    let chat = server("chat").running(3).signal(each("kv", 10.0, &[Some(90.0), Some(90.0), None]));
+
+    let decision = world().workload(chat).decision("chat");
+
+    assert_eq!(decision.wanted.0, 18);
+    assert_eq!(decision.silent, [Silent { signal: "kv".into(), missing: 1, of: 3 }]);
 }
 
 /// M7 (k/k #79158, #119788): a pod that never becomes Ready has no samples, and must not freeze the others.

@@ -1,13 +1,15 @@
 //! Optimise first, then add: when growth is refused, for how long, and what is never refused.
 
 use wellfed_engine::decision::{Reason, Step};
-use wellfed_engine::gate::Verdict;
+use wellfed_engine::gate::{GateMemory, Verdict};
 use wellfed_engine::memory::Moment;
-use wellfed_engine::opinion::Gap;
-use wellfed_engine::policy::{GateMode, OnUnknown};
+use wellfed_engine::opinion::{Confidence, Finding, Gap, Lean, Opinion, Weight};
+use wellfed_engine::policy::{Class, GateMode, OnUnknown};
 use wellfed_engine::reading::Reading;
 use wellfed_engine::rules::RuleName;
-use wellfed_engine::testing::{Scenario, WorkloadBuilder, at, broken, in_pool, server, trainer, unlimited_pool, world};
+use wellfed_engine::testing::{
+    Scenario, WorkloadBuilder, at, broken, gate, in_pool, secs, server, trainer, unlimited_pool, world,
+};
 
 const EVALUATIONS_TO_VETO: u32 = 3;
 
@@ -243,4 +245,48 @@ fn the_gate_is_not_asked_when_nothing_grows() {
 
     assert_eq!(world.decision("search").steps[3].reason, Reason::NotGrowing);
     assert_eq!(world.decision("vision-train").steps[3].reason, Reason::NotGrowing);
+}
+
+/// What is remembered must fit into a status: four at a time, and advice goes first.
+#[test]
+fn of_too_many_findings_the_least_is_forgotten() {
+    let found =
+        |rule, weight| Finding { rule, weight, confidence: Confidence::High, measured: Vec::new(), window: secs(600) };
+    let advice = [RuleName::Throttled, RuleName::BandwidthBound, RuleName::KvPressure, RuleName::Underused];
+    let advice = advice.map(|rule| found(rule, Weight::Advice));
+    let veto = found(RuleName::DataLoader, Weight::Veto);
+    let opinion = |at_seconds, findings: &[Finding]| Opinion {
+        at: at(at_seconds),
+        lean: Lean::Allow,
+        findings: findings.to_vec(),
+    };
+    let policy = gate(Class::Training);
+    let mut memory = GateMemory::default();
+
+    memory.count(Some(&opinion(0, &advice)), &policy, at(0));
+    memory.count(Some(&opinion(60, &[vec![veto], advice.to_vec()].concat())), &policy, at(60));
+
+    let rules: Vec<_> = memory.counts.iter().map(|count| count.finding.rule).collect();
+    let kept = [RuleName::Throttled, RuleName::BandwidthBound, RuleName::KvPressure, RuleName::DataLoader];
+    assert_eq!(rules, kept);
+}
+
+#[test]
+fn a_finding_that_speaks_for_more_gpus_and_is_said_is_both() {
+    let full = Finding {
+        rule: RuleName::KvPressure,
+        weight: Weight::Either,
+        confidence: Confidence::High,
+        measured: Vec::new(),
+        window: secs(600),
+    };
+    let policy = gate(Class::Inference);
+    let mut memory = GateMemory::default();
+    for look in 0..3 {
+        let opinion = Opinion { at: at(60 * look), lean: Lean::Allow, findings: vec![full.clone()] };
+        memory.count(Some(&opinion), &policy, at(60 * look));
+    }
+
+    assert_eq!(memory.verdict(&policy), Verdict::Allow { by: Some(RuleName::KvPressure) });
+    assert_eq!(memory.findings().map(|count| count.finding.rule).collect::<Vec<_>>(), [RuleName::KvPressure]);
 }

@@ -60,7 +60,7 @@ fn registry(rules: &[String]) -> String {
     let list = list(&all);
     write!(
         text,
-        "\n/// Every rule, in the order of the file names.\npub const RULES: &[&(dyn Rule + Sync)] =\n{list};\n"
+        "\n/// Every rule, in the order of the file names.\npub const RULES: &[&(dyn Rule + Sync)] ={list};\n"
     )
     .unwrap();
     text.push_str("\n/// The rules' names, as status, events and metrics show them.\n");
@@ -73,8 +73,8 @@ fn registry(rules: &[String]) -> String {
     text
 }
 
-/// As rustfmt lays it out: in one line while it fits into 120 columns.
+/// As rustfmt lays it out: in one line of its own while it fits into 120 columns.
 fn list(all: &[String]) -> String {
-    let line = format!("    &[{}]", all.join(", "));
-    if line.len() < 120 { line } else { format!("    &[\n        {},\n    ]", all.join(",\n        ")) }
+    let line = format!("\n    &[{}]", all.join(", "));
+    if line.len() <= 120 { line } else { format!(" &[\n    {},\n]", all.join(",\n    ")) }
 }

@@ -14,11 +14,12 @@ fn exact(value: f64) -> Option<Span> {
 }
 
 fn cpu_bound() -> ContainerEvidence {
-    ContainerEvidence { cores: exact(7.76), limit: Some(8.0), throttled: exact(0.40), pressure: None }
+    ContainerEvidence { cores: exact(7.76), limit: Some(8.0), throttled: exact(0.40), ..ContainerEvidence::default() }
 }
 
 fn idle_cpu() -> ContainerEvidence {
-    ContainerEvidence { cores: exact(1.0), limit: Some(8.0), throttled: exact(0.0), pressure: exact(0.0) }
+    let none = exact(0.0);
+    ContainerEvidence { cores: exact(1.0), limit: Some(8.0), throttled: none, pressure: none, io_pressure: none }
 }
 
 fn rules(opinion: &Opinion) -> Vec<RuleName> {
@@ -55,7 +56,8 @@ fn a_decoder_that_lives_on_memory_bandwidth_is_saturated() {
 
     let opinion = judge(&evidence(Class::Inference, &[decoding], &[idle_cpu()]));
 
-    assert_eq!((opinion.lean, rules(&opinion)), (Lean::Allow, vec![RuleName::Saturated]));
+    let both = vec![RuleName::Saturated, RuleName::BandwidthBound];
+    assert_eq!((opinion.lean, rules(&opinion)), (Lean::Allow, both));
 }
 
 /// G7: always active by one counter, nothing at all by the others.
@@ -168,7 +170,7 @@ fn the_thresholds_are_inclusive_where_they_say_from() {
 /// The trap of engines that poll: one busy core of a one-core limit proves nothing without throttling.
 #[test]
 fn one_busy_core_of_one_is_how_an_inference_engine_polls() {
-    let polling = ContainerEvidence { cores: exact(1.0), limit: Some(1.0), throttled: exact(0.0), pressure: None };
+    let polling = ContainerEvidence { limit: Some(1.0), pressure: None, ..idle_cpu() };
     let throttled = ContainerEvidence { throttled: exact(0.4), ..polling };
     let lean = |container| judge(&evidence(Class::Inference, &[starved_gpu()], &[container])).lean;
 

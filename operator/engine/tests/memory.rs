@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
-use wellfed_engine::evidence::{ContainerEvidence, GpuEvidence};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
 use wellfed_engine::opinion::Opinion;
@@ -128,7 +128,7 @@ fn the_worst_memory_fits_into_four_kibibytes() {
     }
 
     let kept = memory(&scenario, "cruel");
-    assert_eq!((kept.gate.counts.len(), kept.short.len(), kept.spilled.len(), kept.ups.len()), (3, 8, 8, 12));
+    assert_eq!((kept.gate.counts.len(), kept.short.len(), kept.spilled.len(), kept.ups.len()), (4, 8, 8, 12));
     assert!(largest <= 4_096, "{largest} bytes: {}", text(memory(&scenario, "cruel")));
 }
 
@@ -145,9 +145,34 @@ fn all_at_once(workload: &mut Workload) {
         limit: Some(8.0),
         throttled: exact(0.444_444),
         pressure: exact(0.333_333),
+        io_pressure: exact(0.222_222),
     };
-    let looks = [(copying, vec![container]), (busy_gpu(), vec![]), (starved_gpu(), vec![])];
-    let findings =
-        looks.iter().flat_map(|(gpu, containers)| judge(&evidence(Class::Training, &[*gpu], containers)).findings);
-    workload.opinion = workload.opinion.take().map(|opinion| Opinion { findings: findings.collect(), ..opinion });
+    let fetching = ContainerEvidence { cores: exact(1.111_111), ..container };
+    let hung = GpuEvidence {
+        engine: exact(0.987_654),
+        sm: exact(0.012_345),
+        tensor: exact(0.001_234),
+        dram: exact(0.555_555),
+        power: exact(0.234_567),
+        clocks_held: exact(0.765_432),
+        ..copying
+    };
+    let serving = ServerEvidence {
+        running: exact(1.234_567),
+        waiting: exact(1_234.567_891),
+        batch: exact(1.234_567),
+        kv: exact(0.765_432),
+        preemptions: exact(0.123_456),
+        progress: exact(0.012_345),
+        ..ServerEvidence::default()
+    };
+    let looks = [(copying, container), (hung, fetching), (busy_gpu(), container), (starved_gpu(), fetching)];
+    let of = |(gpu, container): &(GpuEvidence, ContainerEvidence)| {
+        let seen = evidence(Class::Training, &[*gpu], &[*container]);
+        judge(&Evidence { servers: vec![serving], ..seen }).findings
+    };
+    let mut findings: Vec<_> = looks.iter().flat_map(of).collect();
+    findings.sort_by_key(|finding| finding.rule);
+    findings.dedup_by_key(|finding| finding.rule);
+    workload.opinion = workload.opinion.take().map(|opinion| Opinion { findings, ..opinion });
 }

@@ -4,7 +4,7 @@ use super::history::{History, PodKey, Slice};
 use super::metric::Metric;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, HashMap};
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
 use wellfed_engine::policy::{Class, GatePolicy};
 use wellfed_engine::span::Span;
 
@@ -55,6 +55,7 @@ impl History {
             expected_gpus: 0,
             gpus: Vec::new(),
             containers: Vec::new(),
+            servers: Vec::new(),
         };
         let shared = last.sharers();
         for pod in &workload.pods {
@@ -96,8 +97,13 @@ impl History {
             let samples: Vec<_> = judged.iter().filter_map(|slice| series(slice, gpu)).collect();
             let sharers = shared.get(gpu.as_str()).copied().unwrap_or(0);
             let measured = gpu_evidence(&samples, expected, sharers > 1);
-            let engine_lost = measured.engine.is_none() && self.ever_measured(gpu, Metric::Engine);
-            evidence.gpus.push(GpuEvidence { engine_lost, ..measured });
+            let lost = |field: Option<Span>, metric| field.is_none() && self.ever_measured(gpu, metric);
+            evidence.gpus.push(GpuEvidence {
+                engine_lost: lost(measured.engine, Metric::Engine),
+                sm_lost: lost(measured.sm, Metric::Sm),
+                power: self.power(gpu, &samples, expected),
+                ..measured
+            });
         }
         let of_pod = judged.iter().filter_map(|slice| slice.containers.get(key)?.get(&pod.container)).cloned();
         let samples: Vec<_> = of_pod.collect();
@@ -106,7 +112,41 @@ impl History {
             limit: pod.cpu_limit,
             throttled: mean(&samples, expected, Metric::Throttled),
             pressure: mean(&samples, expected, Metric::Pressure),
+            io_pressure: mean(&samples, expected, Metric::IoPressure),
         });
+        let samples: Vec<_> = judged.iter().filter_map(|slice| slice.servers.get(key)).cloned().collect();
+        evidence.servers.push(self.server(key, &samples, expected));
+    }
+
+    /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.
+    fn power(&self, gpu: &str, samples: &[BTreeMap<Metric, f64>], expected: usize) -> Option<Span> {
+        // Of a MIG instance it is the whole board's, which others use too.
+        let power = mean(samples, expected, Metric::Power).filter(|_| !gpu.contains('/'))?;
+        let set = mean(samples, expected, Metric::PowerLimit);
+        let by_product = || self.slices.iter().rev().find_map(|slice| slice.boards.get(gpu)).copied().map(Span::exact);
+        let limit = if self.ever_measured(gpu, Metric::PowerLimit) { set } else { by_product() };
+        power.share_of(limit?)
+    }
+
+    /// What the server in this pod said.
+    fn server(&self, key: &PodKey, samples: &[BTreeMap<Metric, f64>], expected: usize) -> ServerEvidence {
+        let ever = |metric| {
+            self.slices.iter().any(|slice| slice.servers.get(key).is_some_and(|one| one.contains_key(&metric)))
+        };
+        let value = |metric| mean(samples, expected, metric);
+        let waiting = if ever(Metric::WaitingForRoom) { Metric::WaitingForRoom } else { Metric::Waiting };
+        let (kv, progress) = (value(Metric::Kv), value(Metric::Progress));
+        ServerEvidence {
+            running: value(Metric::Running),
+            waiting: value(waiting),
+            // A server that counts what runs batches while it runs: its executions say nothing then.
+            batch: value(Metric::Batch).filter(|_| !ever(Metric::Running)),
+            kv,
+            kv_lost: kv.is_none() && ever(Metric::Kv),
+            preemptions: value(Metric::Preemptions),
+            progress,
+            progress_lost: progress.is_none() && ever(Metric::Progress),
+        }
     }
 }
 
@@ -126,8 +166,9 @@ fn gpu_evidence(samples: &[BTreeMap<Metric, f64>], expected: usize, shared: bool
         dram: mean(samples, expected, Metric::Dram),
         tensor: mean(samples, expected, Metric::Tensor),
         pcie_rx: mean(samples, expected, Metric::PcieRx),
+        clocks_held: mean(samples, expected, Metric::ClocksHeld),
         shared,
-        engine_lost: false,
+        ..GpuEvidence::default()
     }
 }
 

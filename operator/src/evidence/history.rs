@@ -1,6 +1,7 @@
 //! The last slices of evidence: one a look, each covering the time since the one before.
 
-use super::metric::Metric;
+use super::boards;
+use super::metric::{Metric, Subject};
 use crate::signals::client::Row;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -17,6 +18,10 @@ pub struct Slice {
     pub gpus: HashMap<PodKey, BTreeMap<String, BTreeMap<Metric, f64>>>,
     /// Container values by pod, then by container.
     pub containers: HashMap<PodKey, BTreeMap<String, BTreeMap<Metric, f64>>>,
+    /// What model servers say, by pod.
+    pub servers: HashMap<PodKey, BTreeMap<Metric, f64>>,
+    /// The power limit of a GPU's product, in watts, where it is known.
+    pub boards: HashMap<String, f64>,
 }
 
 impl Slice {
@@ -35,12 +40,23 @@ impl Slice {
             let pod = label("exported_pod").or_else(|| label("pod"));
             let (Some(namespace), Some(pod)) = (namespace, pod) else { continue };
             let key = (namespace.clone(), pod.clone());
-            if let Some(container) = label("container") {
-                self.containers.entry(key).or_default().entry(container.clone()).or_default().insert(metric, value);
-            } else if let Some(uuid) = label("UUID") {
-                let instance = label("GPU_I_ID").map(|instance| format!("{uuid}/{instance}"));
-                let gpu = instance.unwrap_or_else(|| uuid.clone());
-                self.gpus.entry(key).or_default().entry(gpu).or_default().insert(metric, value);
+            match metric.subject() {
+                Subject::Gpu => {
+                    let Some(uuid) = label("UUID") else { continue };
+                    let instance = label("GPU_I_ID").map(|instance| format!("{uuid}/{instance}"));
+                    let gpu = instance.unwrap_or_else(|| uuid.clone());
+                    if let Some(watts) = label("modelName").and_then(|model| boards::power_limit(model)) {
+                        self.boards.insert(gpu.clone(), watts);
+                    }
+                    self.gpus.entry(key).or_default().entry(gpu).or_default().insert(metric, value);
+                }
+                Subject::Container => {
+                    let Some(container) = label("container") else { continue };
+                    self.containers.entry(key).or_default().entry(container.clone()).or_default().insert(metric, value);
+                }
+                Subject::Server => {
+                    self.servers.entry(key).or_default().insert(metric, value);
+                }
             }
         }
     }

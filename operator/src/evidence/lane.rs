@@ -30,7 +30,7 @@ impl Verdicts {
     }
 }
 
-/// Looks at GPUs and their CPUs.
+/// Looks at GPUs, their CPUs and model servers.
 pub struct Lane {
     /// Whom to ask.
     pub endpoint: Endpoint,

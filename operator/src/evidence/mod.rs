@@ -1,9 +1,11 @@
-//! The gate's own lane: every minute one look at all GPUs and their CPUs, kept in slices, judged per workload.
+//! The gate's own lane: every minute one look at all GPUs, their CPUs and model servers, kept in slices, judged per workload.
 
 mod assemble;
+mod boards;
 mod history;
 mod lane;
 mod metric;
+mod names;
 #[cfg(test)]
 mod tests;
 

@@ -129,3 +129,85 @@ fn utilisation_does_not_stand_in_for_an_engine_counter_that_was_lost() {
     assert!(evidence.gpus[0].engine_lost);
     assert_eq!(evidence.gpus[0].activity(), None);
 }
+
+/// What the exporter and the server say of pod `a` at one minute.
+fn said(minute: i64, values: &[(Metric, f64)]) -> Slice {
+    let mut slice = Slice::ending(at(minute));
+    for (metric, value) in values {
+        let gpu = [("namespace", "demo"), ("pod", "a"), ("UUID", "g"), ("modelName", "NVIDIA H100 80GB HBM3")];
+        slice.take(*metric, vec![row(*value, &gpu)]);
+    }
+    slice
+}
+
+fn seen(slices: Vec<Slice>) -> Evidence {
+    let since = slices.iter().map(|slice| slice.at).max().unwrap().duration_since(at(0)).as_mins() - 1;
+    history(slices).evidence(&watched(since, &[("a", -60)])).unwrap()
+}
+
+fn power(seen: &Evidence) -> Option<f64> {
+    seen.gpus[0].power.map(|power| (power.mean * 100.0).round() / 100.0)
+}
+
+#[test]
+fn power_is_compared_with_the_limit_in_force_or_else_with_that_of_the_product() {
+    let set = [(Metric::Power, 210.0), (Metric::PowerLimit, 300.0)];
+
+    assert_eq!(power(&seen(vec![said(1, &set)])), Some(0.7));
+    assert_eq!(power(&seen(vec![said(1, &set[..1])])), Some(0.3));
+    assert_eq!(
+        power(&seen(vec![said(1, &set), said(2, &set[..1])])),
+        None,
+        "the limit may be lower than the product's"
+    );
+}
+
+#[test]
+fn the_power_of_a_mig_instance_is_nobodys() {
+    let instance = [("namespace", "demo"), ("pod", "a"), ("UUID", "g"), ("GPU_I_ID", "3")];
+    let mut slice = Slice::ending(at(1));
+    slice.take(Metric::Power, vec![row(210.0, &instance)]);
+    slice.take(Metric::PowerLimit, vec![row(700.0, &instance)]);
+
+    assert_eq!(power(&seen(vec![slice])), None);
+}
+
+#[test]
+fn requests_that_wait_for_something_else_than_room_are_left_out_where_they_are_told_apart() {
+    let waiting = |slices| seen(slices).servers[0].waiting.map(|waiting| waiting.mean);
+    let both = [(Metric::Waiting, 25.0), (Metric::WaitingForRoom, 2.0)];
+
+    assert_eq!(waiting(vec![said(1, &both)]), Some(2.0));
+    assert_eq!(waiting(vec![said(1, &both[..1])]), Some(25.0));
+    assert_eq!(waiting(vec![said(1, &both), said(2, &both[..1])]), None, "the others may be what waits");
+}
+
+/// Behind Triton an engine that batches while it runs is executed once a request.
+#[test]
+fn executions_tell_the_batch_only_where_nothing_counts_what_runs() {
+    let batch = |slices| seen(slices).servers[0].batch.map(|batch| batch.mean);
+    let both = [(Metric::Batch, 1.0), (Metric::Running, 40.0)];
+
+    assert_eq!(batch(vec![said(1, &both)]), None);
+    assert_eq!(batch(vec![said(1, &both), said(2, &both[..1])]), None);
+    assert_eq!(batch(vec![said(1, &both[..1])]), Some(1.0));
+}
+
+#[test]
+fn what_was_measured_and_is_missing_is_lost() {
+    let all = [(Metric::Engine, 0.5), (Metric::Sm, 0.5), (Metric::Kv, 0.9), (Metric::Progress, 100.0)];
+    let seen = seen(vec![said(1, &all), said(2, &[(Metric::Engine, 0.5), (Metric::Running, 1.0)])]);
+    let (gpu, server) = (seen.gpus[0], seen.servers[0]);
+
+    assert!((gpu.sm, gpu.sm_lost, gpu.engine_lost) == (None, true, false));
+    assert!((server.kv, server.kv_lost) == (None, true));
+    assert!((server.progress, server.progress_lost) == (None, true));
+    assert!(server.running.is_some());
+}
+
+#[test]
+fn a_pod_that_serves_nothing_is_a_server_that_says_nothing() {
+    let seen = seen(vec![said(1, &[(Metric::Engine, 0.5)])]);
+
+    assert_eq!(seen.servers, [wellfed_engine::evidence::ServerEvidence::default()]);
+}

@@ -74,7 +74,8 @@ impl OperatorFixture {
         Ok(found.await?)
     }
 
-    async fn cycles(&self) -> anyhow::Result<u64> {
+    /// How many cycles the operator has ended since it started.
+    pub async fn cycles(&self) -> anyhow::Result<u64> {
         let page = self.operator.metrics().await?;
         let count = page.lines().find_map(|line| line.strip_prefix("wellfed_cycle_duration_seconds_count "));
         Ok(count.context("no count of cycles in /metrics")?.parse()?)

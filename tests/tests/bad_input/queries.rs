@@ -47,7 +47,7 @@ async fn warning(stage: &Stage, reason: &str) -> anyhow::Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_query_for_another_namespace_is_refused_and_never_asked() -> anyhow::Result<()> {
+async fn a_query_for_another_namespace_is_refused_with_the_matcher_to_remove() -> anyhow::Result<()> {
     let stage = Stage::set("other-namespace").await?;
 
     let said = stage.refused(&asking(r#"sum(queue_depth{namespace="kube-system"})"#), "OtherNamespace").await?;

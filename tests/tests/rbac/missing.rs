@@ -16,7 +16,7 @@ use wellfed_tests::{Fixture, Plane, until};
 use crate::right::{Right, listed};
 
 /// A right is missed within this.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 /// Installations at the same time.
 const AT_ONCE: usize = 4;
 

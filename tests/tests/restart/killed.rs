@@ -66,9 +66,7 @@ async fn until_adopted(stage: &OperatorFixture) -> anyhow::Result<()> {
 /// The first cycle of a new instance, which waits for the Lease of the dead one.
 async fn until_cycles_turn(stage: &OperatorFixture) -> anyhow::Result<()> {
     until("a first cycle", SOON, async || {
-        let page = stage.operator.metrics().await?;
-        let count = page.lines().find_map(|line| line.strip_prefix("wellfed_cycle_duration_seconds_count "));
-        ensure!(count.is_some_and(|count| count != "0"), "{count:?}");
+        ensure!(stage.cycles().await? > 0, "none");
         Ok(())
     })
     .await?;

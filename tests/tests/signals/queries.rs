@@ -1,5 +1,6 @@
 //! How much Prometheus is asked.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use wellfed_crds::ConditionStatus::True;
@@ -22,8 +23,13 @@ async fn add(stage: &OperatorFixture, number: u32, query: &str) -> anyhow::Resul
     let name = format!("w{number}");
     stage.source.set(&format!("queue_depth{{queue=\"{name}\"}} 10"));
     let wish = Wish::of(&name).signal("queue", query, "10");
-    stage.run(&wish.with("spec.signals.0.source.prometheus.match", serde_json::json!({"queue": name})), 1).await?;
-    stage.until_condition(&name, "SignalsHealthy", True).await?;
+    stage.run(&wish.with("spec.signals.0.source.prometheus.match", serde_json::json!({"queue": name})), 1).await
+}
+
+async fn healthy(stage: &OperatorFixture, numbers: RangeInclusive<u32>) -> anyhow::Result<()> {
+    for number in numbers {
+        stage.until_condition(&format!("w{number}"), "SignalsHealthy", True).await?;
+    }
     Ok(())
 }
 
@@ -35,13 +41,16 @@ async fn workloads_that_share_a_query_do_not_add_to_the_queries() -> anyhow::Res
     for number in 1..=3 {
         add(&stage, number, shared).await?;
     }
+    healthy(&stage, 1..=3).await?;
     let of_three = in_ten_seconds(&stage).await?;
     for number in 4..=12 {
         // The same question, written in another way.
         add(&stage, number, "sum by(queue)(  queue_depth )").await?;
     }
+    healthy(&stage, 4..=12).await?;
     let of_twelve = in_ten_seconds(&stage).await?;
     add(&stage, 13, "max by (queue) (queue_depth)").await?;
+    healthy(&stage, 13..=13).await?;
     let with_another = in_ten_seconds(&stage).await?;
 
     // A round may fall into either window, and each asks for the values and for their ages.

@@ -41,7 +41,7 @@ impl Stage {
         stage.depth(40).await?;
         stage.run(wish, 4).await?;
         stage.until_condition("chat", "SignalsHealthy", True).await?;
-        stage.after_cycles(4).await?;
+        stage.after_cycles(3).await?;
         Ok(stage)
     }
 
@@ -77,7 +77,7 @@ impl Stage {
         ensure!(unhealthy.message == expected, "expected {expected:?}, got {:?}", unhealthy.message);
         let before = self.scalings("chat")?.len();
         let replicas = self.replicas("chat").await?;
-        self.after_cycles(5).await?;
+        self.after_cycles(4).await?;
         let scalings = self.scalings("chat")?;
         ensure!(scalings.len() == before, "scaled on what can't be believed:\n{}", scalings.summary());
         ensure!(self.replicas("chat").await? == replicas, "somebody else scaled it");

@@ -8,7 +8,7 @@ use serde_json::json;
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::fixture::GpuDeployment;
 use wellfed_tests::operator_fixture::{SOON, Wish};
-use wellfed_tests::{OperatorFixture, Plane};
+use wellfed_tests::{OperatorFixture, Plane, until};
 
 fn load() -> Wish {
     Wish::of("chat").any_signal(json!({
@@ -41,11 +41,13 @@ async fn requests_are_counted_for_live_pods_and_not_for_dead_ones() -> anyhow::R
     stage.until_replicas("chat", 4).await?;
 
     let four = names(&stage, 4).await?;
-    let silent = stage.until_reason("chat", "SignalsHealthy", "SamplesMissing").await?;
-    assert_eq!(
-        silent.message,
-        "signal load: no believable sample for 2 of 4 Ready replicas. Nothing shrinks until that ends."
-    );
+    until("two silent replicas to be told", SOON, async || {
+        let silent = stage.until_reason("chat", "SignalsHealthy", "SamplesMissing").await?.message;
+        let said = "signal load: no believable sample for 2 of 4 Ready replicas. Nothing shrinks until that ends.";
+        ensure!(silent == said, "{silent}");
+        Ok(())
+    })
+    .await?;
     for pod in &four {
         expose(&stage, pod, 8, 2);
     }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use serde_json::{Value, json};
+use wellfed_crds::Condition;
 use wellfed_crds::ConditionStatus::{False, True};
 use wellfed_tests::fixture::{Fixture, GpuDeployment, GpuNodes, OWNER};
 use wellfed_tests::operator_fixture::Wish;
 use wellfed_tests::{OperatorFixture, until};
 
-use crate::{chat, stage};
+use crate::{chat, stage, stateful_set};
 
 /// The label by which the tests' pools select nodes.
 const POOL: &str = "test.wellfed.dev/pool";
@@ -74,20 +75,43 @@ async fn a_quota_that_is_exceeded_is_quoted_and_the_number_is_driven_no_further(
 }
 
 #[tokio::test]
+async fn a_stateful_set_that_a_quota_keeps_from_making_pods_is_told_too() -> anyhow::Result<()> {
+    let stage = stage("quota-set").await?;
+    stage.kubectl(&["create", "quota", "two-gpus", "--hard=requests.nvidia.com/gpu=2"]).await?;
+    stage.create(&stateful_set(&stage, 1)).await?;
+    stage.apply(&chat(4).with("spec.scaleTargetRef.kind", "StatefulSet")).await?;
+
+    let stuck = until_not_ready(&stage, "ReplicasNotCreated").await?;
+
+    let namespace = &stage.namespace;
+    let expected = format!(
+        "pods can't be made: 2 of 4 replicas of StatefulSet \"chat\" have none; `kubectl -n {namespace} describe statefulset \
+         chat` tells why (a quota, most often)"
+    );
+    assert_eq!(stuck.message, expected);
+    Ok(())
+}
+
+/// What is told only after half a minute.
+async fn until_not_ready(stage: &OperatorFixture, reason: &str) -> anyhow::Result<Condition> {
+    let found = until(&format!("Ready={reason}"), Duration::from_mins(1), async || {
+        let conditions = stage.status("chat").await?.conditions;
+        let ready = conditions.into_iter().find(|condition| condition.kind == "Ready");
+        let ready = ready.filter(|condition| condition.reason == reason && condition.status == False);
+        ready.ok_or_else(|| anyhow::anyhow!("nothing of the kind"))
+    })
+    .await?;
+    Ok(found)
+}
+
+#[tokio::test]
 async fn replicas_that_no_node_takes_are_told_in_the_schedulers_words() -> anyhow::Result<()> {
     let stage = stage("full").await?;
     stage.deploy(&GpuDeployment::new("chat").gpus(8)).await?;
     stage.apply(&chat(3)).await?;
 
-    let said = until("an unschedulable replica told", Duration::from_secs(60), async || {
-        let conditions = stage.status("chat").await?.conditions;
-        let ready = conditions.into_iter().find(|condition| condition.kind == "Ready");
-        let ready = ready.filter(|condition| condition.reason == "ReplicasUnschedulable");
-        ready.ok_or_else(|| anyhow::anyhow!("nothing of the kind"))
-    });
-    let said = said.await?;
+    let said = until_not_ready(&stage, "ReplicasUnschedulable").await?;
 
-    assert_eq!(said.status, False);
     assert!(said.message.starts_with("1 pods find no node: 0/"), "{}", said.message);
     assert!(said.message.contains("2 Insufficient nvidia.com/gpu"), "{}", said.message);
     assert_eq!(stage.replicas("chat").await?, 3, "what is asked for stays asked for");
@@ -175,7 +199,7 @@ async fn replicas_of_a_spot_pool_that_goes_away_are_placed_on_demand_after_the_s
     // Reclaimed: no new pods, and the old ones go.
     stage.kubectl(&["cordon", &spot_node]).await?;
     stage.kubectl(&["delete", "pods", "-l", "app=chat-spot", "--now", "--wait=false"]).await?;
-    stage.until_ready("chat-od", 4, Duration::from_secs(60)).await?;
+    stage.until_ready("chat-od", 4, Duration::from_mins(1)).await?;
 
     stage.after_cycles(3).await?;
     assert_eq!((stage.replicas("chat-spot").await?, stage.replicas("chat-od").await?), (0, 4));

@@ -6,7 +6,7 @@ use wellfed_crds::GpuWorkload;
 use wellfed_tests::fixture::GpuDeployment;
 use wellfed_tests::{OperatorFixture, Plane, until};
 
-use crate::{chat, stage};
+use crate::{chat, stage, stateful_set};
 
 #[tokio::test]
 async fn kubectl_scale_of_the_workload_drives_its_target_and_its_scale_tells_how_it_stands() -> anyhow::Result<()> {
@@ -46,7 +46,7 @@ async fn a_target_at_zero_is_raised_to_the_minimum_although_its_scale_has_no_num
 #[tokio::test]
 async fn a_stateful_set_is_scaled_as_a_deployment_is() -> anyhow::Result<()> {
     let stage = stage("stateful").await?;
-    stage.create(&stateful_set(&stage)).await?;
+    stage.create(&stateful_set(&stage, 1)).await?;
     stage.apply(&chat(3).with("spec.scaleTargetRef.kind", "StatefulSet")).await?;
 
     let replicas = async || stage.kubectl(&["get", "statefulset", "chat", "-o", "jsonpath={.spec.replicas}"]).await;
@@ -67,29 +67,6 @@ async fn a_stateful_set_is_scaled_as_a_deployment_is() -> anyhow::Result<()> {
     let expected = format!("patch statefulsets/scale {}/chat 200", stage.namespace);
     assert_eq!(written.summary(), format!("{expected}\n{expected}"));
     Ok(())
-}
-
-fn stateful_set(stage: &OperatorFixture) -> String {
-    let owner = &stage.namespace;
-    format!(
-        r#"
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {{name: chat}}
-spec:
-  serviceName: chat
-  replicas: 1
-  podManagementPolicy: Parallel
-  selector: {{matchLabels: {{app: chat}}}}
-  template:
-    metadata: {{labels: {{app: chat}}}}
-    spec:
-      nodeSelector: {{test.wellfed.dev/owner: {owner}}}
-      tolerations: [{{key: test.wellfed.dev/owner, value: {owner}, effect: NoSchedule}}]
-      containers:
-      - {{name: main, image: fake, resources: {{limits: {{nvidia.com/gpu: 1}}}}}}
-"#
-    )
 }
 
 #[tokio::test]

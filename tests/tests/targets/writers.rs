@@ -1,9 +1,14 @@
 //! Others write the same number: by hand, an HPA, a controller, or just between our look and our write.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
+use futures::{StreamExt, TryStreamExt};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{WatchEvent, WatchParams};
+use kube::{Api, ResourceExt};
+use tokio::task::JoinHandle;
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::fixture::GpuDeployment;
 use wellfed_tests::operator_fixture::SOON;
@@ -112,7 +117,9 @@ async fn two_workloads_of_one_target_are_one_too_many_and_the_older_goes_on() ->
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_that_somebody_set_since_we_looked_is_never_overwritten() -> anyhow::Result<()> {
     let stage = Arc::new(stage("conflict").await?);
-    stage.run(&chat(8), 1).await?;
+    stage.deploy(&GpuDeployment::new("chat")).await?;
+    let numbers = Numbers::of(&stage).await?;
+    stage.apply(&chat(8)).await?;
     let busy = Arc::clone(&stage);
     let somebody = tokio::spawn(async move {
         for replicas in [2, 3, 4, 5, 6, 7].into_iter().cycle() {
@@ -132,7 +139,15 @@ async fn a_number_that_somebody_set_since_we_looked_is_never_overwritten() -> an
     stage.after_cycles(2).await?;
 
     assert!(too_late > 0);
-    assert_eq!(overwritten(&stage)?, Vec::<String>::new());
+    let tested: Vec<_> = stage
+        .scalings("chat")?
+        .filter(|event| event.response_status.code == 200)
+        .events()
+        .iter()
+        .map(|event| event.request_object[0]["value"].as_i64().unwrap_or_default())
+        .collect();
+    let last = stage.replicas("chat").await?.into();
+    assert_eq!(numbers.before_each(8, last).await?, tested, "each of our numbers replaced the one that we had read");
     let told = stage.until_event("chat", "Conflict").await?;
     assert!(
         told.ends_with("the target was changed by somebody else, so nothing was written; the next cycle looks again")
@@ -140,21 +155,53 @@ async fn a_number_that_somebody_set_since_we_looked_is_never_overwritten() -> an
     Ok(())
 }
 
-/// Our writes that went through over a number other than the one they had read.
-fn overwritten(stage: &OperatorFixture) -> anyhow::Result<Vec<String>> {
-    let scalings = stage.audit()?.writes().on("deployments", "scale");
-    let mut stands = 1;
-    let mut lost = Vec::new();
-    for event in scalings.events().iter().filter(|event| event.response_status.code == 200) {
-        let body = &event.request_object;
-        if let Some(set) = body["spec"]["replicas"].as_i64() {
-            stands = set;
-            continue;
-        }
-        if body[0]["op"] != "test" || body[0]["value"] != stands {
-            lost.push(format!("{body} over {stands}"));
-        }
-        stands = body[1]["value"].as_i64().unwrap_or_default();
+/// Every number that the target had, in the order of its versions.
+struct Numbers {
+    seen: Arc<Mutex<Vec<i64>>>,
+    watch: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Numbers {
+    async fn of(stage: &OperatorFixture) -> anyhow::Result<Self> {
+        let api: Api<Deployment> = Api::namespaced(stage.client(), &stage.namespace);
+        let first = api.get("chat").await?;
+        let seen = Arc::new(Mutex::new(vec![replicas(&first)]));
+        let watch = tokio::spawn(note(api, first.resource_version().unwrap_or_default(), Arc::clone(&seen)));
+        Ok(Self { seen, watch })
     }
-    Ok(lost)
+
+    /// What stood each time before it became `number`, once all is seen up to the number `last`.
+    async fn before_each(&self, number: i64, last: i64) -> anyhow::Result<Vec<i64>> {
+        let all = until("the last number", SOON, async || {
+            ensure!(!self.watch.is_finished(), "the watch ended");
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            ensure!(seen.last() == Some(&last), "{:?}", seen.last());
+            Ok(seen)
+        });
+        let mut all = all.await?;
+        // Changes of the status have versions too.
+        all.dedup();
+        Ok(all.windows(2).filter(|pair| pair[1] == number).map(|pair| pair[0]).collect())
+    }
+}
+
+/// Notes each number after the version `from`. The API server drops a watch that it finds slow; the next goes on from there.
+async fn note(api: Api<Deployment>, mut from: String, seen: Arc<Mutex<Vec<i64>>>) -> anyhow::Result<()> {
+    loop {
+        let mut events = api.watch(&WatchParams::default(), &from).await?.boxed();
+        while let Ok(Some(event)) = events.try_next().await {
+            match event {
+                WatchEvent::Modified(deployment) => {
+                    from = deployment.resource_version().unwrap_or_default();
+                    seen.lock().unwrap_or_else(PoisonError::into_inner).push(replicas(&deployment));
+                }
+                WatchEvent::Error(status) => bail!("{status:?}"),
+                WatchEvent::Added(_) | WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
+            }
+        }
+    }
+}
+
+fn replicas(deployment: &Deployment) -> i64 {
+    deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or_default().into()
 }

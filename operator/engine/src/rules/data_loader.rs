@@ -1,6 +1,6 @@
 //! GPUs wait for the CPU that feeds them.
 
-use super::{Rule, RuleName, Says, measure};
+use super::{Certainty, Rule, RuleName, Says, measure};
 use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
@@ -14,6 +14,10 @@ impl Rule for DataLoader {
 
     fn cause(&self) -> &'static str {
         "GPUs wait for the CPU that feeds them"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::AtLimit
     }
 
     fn judge(&self, seen: &Evidence) -> Says {

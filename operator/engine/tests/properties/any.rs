@@ -3,14 +3,12 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence};
 use wellfed_engine::memory::Memory;
-use wellfed_engine::policy::{Class, GateMode, Mode, OnUnknown, Pace, RatePolicy, Select};
+use wellfed_engine::policy::{GateMode, Mode, OnUnknown, Pace, RatePolicy, Select};
 use wellfed_engine::reading::{Oddity, ReadFailure, Reading};
-use wellfed_engine::span::Span;
 use wellfed_engine::testing::{
-    NOW, PoolBuilder, Scenario, Signal, WorkloadBuilder, at, average, batch, broken, busy_gpu, each, evidence, in_pool,
-    percent, pods, secs, server, starved_gpu, trainer, unlimited_pool, unread, value, world,
+    NOW, PoolBuilder, Scenario, Signal, WorkloadBuilder, at, average, batch, broken, each, in_pool, percent, pods,
+    secs, server, trainer, unlimited_pool, unread, value, world,
 };
 
 pub const POOLS: [&str; 3] = ["a", "b", "c"];
@@ -168,71 +166,4 @@ fn trouble() -> impl Strategy<Value = Reading<f64>> {
         Just(Reading::Implausible(Oddity::NotANumber)),
         (0.0_f64..100.0).prop_map(|value| Reading::Stale { value, at: NOW }),
     ]
-}
-
-/// Evidence of up to seven GPUs that the pods ask for, of which some may not be seen; or of starved GPUs and an odd one.
-pub fn any_evidence() -> impl Strategy<Value = Evidence> {
-    let unseen = prop_oneof![4 => Just(0_u32), 1 => 0_u32..3];
-    let mixed = (class(), vec(gpu(), 0..7), vec(container(), 0..4), unseen, 280_i64..900).prop_map(
-        |(class, gpus, containers, unseen, covered)| {
-            let seen = evidence(class, &gpus, &containers);
-            Evidence { expected_gpus: seen.expected_gpus + unseen, covered: secs(covered), ..seen }
-        },
-    );
-    let odd = prop_oneof![2 => measured_gpu(), 1 => Just(full_and_idle()), 1 => Just(GpuEvidence { shared: true, ..starved_gpu() })];
-    let nearly = (class(), 3_usize..6, odd, container()).prop_map(|(class, starved, odd, container)| {
-        let mut gpus = vec![odd];
-        gpus.extend(vec![starved_gpu(); starved]);
-        evidence(class, &gpus, &[container])
-    });
-    prop_oneof![mixed, nearly]
-}
-
-fn class() -> impl Strategy<Value = Class> {
-    prop_oneof![Just(Class::Training), Just(Class::Inference)]
-}
-
-/// A hang, or broken counters.
-fn full_and_idle() -> GpuEvidence {
-    let (all, none) = (Some(Span::exact(1.0)), Some(Span::exact(0.0)));
-    GpuEvidence { util: all, engine: none, tensor: none, ..GpuEvidence::default() }
-}
-
-fn gpu() -> impl Strategy<Value = GpuEvidence> {
-    let starved = Just(starved_gpu());
-    let gpu = prop_oneof![3 => measured_gpu(), 16 => starved, 1 => Just(busy_gpu()), 1 => Just(full_and_idle())];
-    (gpu, prop::bool::weighted(0.1)).prop_map(|(gpu, shared)| GpuEvidence { shared, ..gpu })
-}
-
-fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
-    let profiled = (share(), share(), share(), share());
-    (option::of(share()), profiled, option::weighted(0.8, 0.0_f64..3e9), any::<bool>()).prop_map(
-        |(util, (engine, sm, dram, tensor), rx, profiles)| GpuEvidence {
-            util,
-            engine: Some(engine).filter(|_| profiles),
-            engine_lost: false,
-            sm: Some(sm).filter(|_| profiles),
-            dram: Some(dram).filter(|_| profiles),
-            tensor: Some(tensor).filter(|_| profiles),
-            pcie_rx: rx.map(Span::exact),
-            shared: false,
-        },
-    )
-}
-
-fn share() -> impl Strategy<Value = Span> {
-    prop_oneof![Just(0.0), 0.0_f64..0.4, 0.0_f64..1.0, 0.7_f64..1.0].prop_map(Span::exact)
-}
-
-fn container() -> impl Strategy<Value = ContainerEvidence> {
-    let limit = option::weighted(0.8, prop_oneof![Just(1.0), Just(8.0)]);
-    let used = prop_oneof![0.0_f64..1.0, 0.8_f64..1.0];
-    (option::weighted(0.8, used), limit, option::of(share()), option::of(share())).prop_map(
-        |(used, limit, throttled, pressure)| ContainerEvidence {
-            cores: used.map(|used| Span::exact(used * limit.unwrap_or(8.0))),
-            limit,
-            throttled,
-            pressure,
-        },
-    )
 }

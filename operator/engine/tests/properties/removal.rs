@@ -1,12 +1,13 @@
 //! Losing data never makes anything smaller, and never makes a case against growth.
 
-use crate::any::{any_evidence, lone, loose};
+use crate::any::{lone, loose};
 use crate::decided;
+use crate::evidence::any_evidence;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use wellfed_engine::evidence::Evidence;
+use wellfed_engine::evidence::{Evidence, ServerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
 use wellfed_engine::reading::{ReadFailure, Reading};
@@ -54,7 +55,7 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
             // A source that was there and is missing says so.
             1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
             2 => gpu.util = None,
-            3 => gpu.sm = None,
+            3 => (gpu.sm, gpu.sm_lost) = (None, gpu.sm_lost || gpu.sm.is_some()),
             4 => gpu.dram = None,
             5 => gpu.tensor = None,
             6 => gpu.pcie_rx = None,
@@ -62,6 +63,11 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
             8 => halve(&mut gpu.util, 1.0),
             9 => halve(&mut gpu.sm, 1.0),
             10 => halve(&mut gpu.pcie_rx, 1e12),
+            20 => gpu.power = None,
+            21 => gpu.clocks_held = None,
+            22 => halve(&mut gpu.power, 2.0),
+            23 => halve(&mut gpu.dram, 1.0),
+            24 => halve(&mut gpu.tensor, 1.0),
             _ => {}
         }
     }
@@ -73,8 +79,14 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
             14 => container.pressure = None,
             15 => halve(&mut container.cores, 1_000.0),
             16 => halve(&mut container.throttled, 1.0),
+            25 => container.io_pressure = None,
+            26 => halve(&mut container.io_pressure, 1.0),
             _ => {}
         }
+    }
+    let servers = seen.servers.len().max(1);
+    if let Some(server) = seen.servers.get_mut(which % servers) {
+        lose_of_server(server, what);
     }
     match what {
         17 => seen.gpus.clear(),
@@ -84,6 +96,25 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
     }
 }
 
+fn lose_of_server(server: &mut ServerEvidence, what: u8) {
+    match what {
+        27 => server.running = None,
+        28 => server.waiting = None,
+        29 => server.batch = None,
+        30 => (server.kv, server.kv_lost) = (None, server.kv_lost || server.kv.is_some()),
+        31 => (server.progress, server.progress_lost) = (None, server.progress_lost || server.progress.is_some()),
+        32 => halve(&mut server.running, 1_000.0),
+        33 => halve(&mut server.waiting, 1_000.0),
+        34 => halve(&mut server.kv, 1.0),
+        35 => halve(&mut server.progress, 1_000.0),
+        36 => (27..=31).for_each(|what| lose_of_server(server, what)),
+        _ => {}
+    }
+}
+
+/// How many kinds of loss there are.
+const LOSSES: u8 = 37;
+
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
 fn open() -> impl Strategy<Value = Scenario> {
@@ -92,10 +123,10 @@ fn open() -> impl Strategy<Value = Scenario> {
     })
 }
 
-/// What is lost, and of which GPU or container: often of the first, which is the odd one.
-fn loss() -> impl Strategy<Value = (u8, usize)> {
-    let what = prop_oneof![1 => Just(0_u8), 3 => 1_u8..20];
-    (what, prop_oneof![Just(0_usize), any::<usize>()])
+/// What is lost, and of which replica: often of the first, which is the odd one, or of all.
+fn loss() -> impl Strategy<Value = (u8, Vec<usize>)> {
+    let what = prop_oneof![1 => Just(0_u8), 3 => 1_u8..LOSSES, 2 => 20_u8..LOSSES];
+    (what, prop_oneof![Just(vec![0_usize]), any::<usize>().prop_map(|which| vec![which]), Just((0..7).collect())])
 }
 
 proptest! {
@@ -127,12 +158,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Kills: `activity` that lets utilisation stand in for a lost engine, `most_gpus` over the GPUs seen alone, `below`
-    /// on the mean, a contradiction that voids the whole evidence, shared GPUs that turn a veto into advice for all.
+    /// on the mean, a contradiction that voids the whole evidence, shared GPUs that turn a veto into advice for all; advice
+    /// that silences `Underused`; `serial` without `kv_lost`, `has_room` or `spinning` without `sm_lost`, `no_progress`
+    /// without `progress_lost`; a queue that is compared with the mean of the others; replicas that say nothing left out.
     #[test]
-    fn lost_evidence_never_turns_into_a_refusal(seen in any_evidence(), losses in vec(loss(), 1..4)) {
+    fn lost_evidence_never_turns_into_a_refusal(seen in any_evidence(), losses in vec(loss(), 1..5)) {
         let mut fewer = seen.clone();
-        for (what, which) in losses {
-            lose_evidence(&mut fewer, what, which);
+        for (what, of) in losses {
+            of.into_iter().for_each(|which| lose_evidence(&mut fewer, what, which));
         }
         let (before, after) = (judge(&seen), judge(&fewer));
 

@@ -1,0 +1,26 @@
+//! What a model server says of its own work.
+
+use crate::span::Span;
+use serde::{Deserialize, Serialize};
+
+/// One server's means over the window (vLLM, `SGLang`, TensorRT-LLM, Triton); none where it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerEvidence {
+    /// Requests in service.
+    pub running: Option<Span>,
+    /// Requests that wait for room. Those that wait for something else, such as a `LoRA` slot, are left out where the
+    /// server tells them apart.
+    pub waiting: Option<Span>,
+    /// Requests in one execution of the model.
+    pub batch: Option<Span>,
+    /// KV cache in use, 0–1.
+    pub kv: Option<Span>,
+    /// `kv` was measured here within the last day and is missing now: it may be what keeps the batch small.
+    pub kv_lost: bool,
+    /// Requests thrown out of the KV cache, a second.
+    pub preemptions: Option<Span>,
+    /// Tokens or answers a second.
+    pub progress: Option<Span>,
+    /// `progress` was measured here within the last day and is missing now: nobody knows whether it stands still.
+    pub progress_lost: bool,
+}

@@ -1,0 +1,58 @@
+//! Requests queue at some replicas while others have nothing to do.
+
+use super::{Rule, RuleName, Says};
+use crate::evidence::{Evidence, ServerEvidence};
+use crate::opinion::{Measure, Quantity, Weight};
+
+/// One replica's queue is several times as long as that of half of the replicas, and a share of them is idle.
+pub struct Imbalance;
+
+impl Rule for Imbalance {
+    fn name(&self) -> RuleName {
+        RuleName::Imbalance
+    }
+
+    fn cause(&self) -> &'static str {
+        "requests queue at some replicas while others are idle"
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        let limits = &seen.gate.thresholds;
+        // Of all replicas: one that says nothing is neither idle nor behind.
+        let all = seen.servers.len() as f64;
+        let fullest = fullest(seen);
+        let idle = count(seen, |server| idle(server, seen));
+        let behind =
+            count(seen, |server| server.waiting.is_some_and(|waiting| waiting.below(fullest / limits.imbalance_from)));
+        let some_idle = idle > 0.0 && idle >= limits.idle_replicas_from * all;
+        if fullest >= limits.imbalance_from * limits.waiting_from && 2.0 * behind >= all && some_idle {
+            Says::Found(Weight::Veto, measured(fullest, idle, seen))
+        } else {
+            Says::NotMine
+        }
+    }
+}
+
+fn idle(server: &ServerEvidence, seen: &Evidence) -> bool {
+    let below = seen.gate.thresholds.idle_below;
+    let nothing = |value: Option<crate::span::Span>| value.is_some_and(|value| value.below(below));
+    nothing(server.running) && nothing(server.waiting)
+}
+
+/// What surely waits at the fullest replica.
+fn fullest(seen: &Evidence) -> f64 {
+    seen.servers.iter().filter_map(|server| server.waiting).map(|waiting| waiting.low).fold(0.0, f64::max)
+}
+
+fn count(seen: &Evidence, test: impl Fn(&ServerEvidence) -> bool) -> f64 {
+    seen.servers.iter().filter(|server| test(server)).count() as f64
+}
+
+fn measured(fullest: f64, idle: f64, seen: &Evidence) -> Vec<Measure> {
+    let limits = &seen.gate.thresholds;
+    let replicas = seen.servers.len() as f64;
+    vec![
+        Measure::of(Quantity::RequestsWaitingMost, fullest, Some(limits.imbalance_from * limits.waiting_from)),
+        Measure::of(Quantity::ServersIdle, idle, Some(limits.idle_replicas_from * replicas)),
+    ]
+}

@@ -1,0 +1,55 @@
+//! Kernels are too small: the GPU waits for the next launch, and one CPU core for nothing else.
+
+use super::{Rule, RuleName, Says, measure};
+use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use crate::opinion::{Measure, Quantity, Weight};
+use crate::policy::Class;
+
+/// A GPU that is often active with few SMs, little memory traffic and hardly a multiplication, beside a busy CPU core.
+/// It holds training; inference, whose users wait meanwhile, it only advises.
+pub struct LaunchBound;
+
+impl Rule for LaunchBound {
+    fn name(&self) -> RuleName {
+        RuleName::LaunchBound
+    }
+
+    fn cause(&self) -> &'static str {
+        "GPUs wait for the launch of small kernels"
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        let cores_from = seen.gate.thresholds.launching_cores_from;
+        let launching = |one: &ContainerEvidence| one.cores.is_some_and(|cores| cores.at_least(cores_from));
+        if !(seen.most_gpus(|gpu| small_kernels(gpu, seen)) && seen.most_containers(launching)) {
+            return Says::NotMine;
+        }
+        let weight = match seen.class {
+            Class::Inference => Weight::Advice,
+            Class::Training | Class::Batch => Weight::Veto,
+        };
+        Says::Found(weight, measured(seen))
+    }
+}
+
+/// All four must be measured: with one of them high it is real work.
+fn small_kernels(gpu: &GpuEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    gpu.activity().is_some_and(|activity| activity.at_least(limits.launch_active_from))
+        && gpu.sm.is_some_and(|sm| sm.below(limits.launch_sm_below))
+        && gpu.dram.is_some_and(|dram| dram.below(limits.launch_dram_below))
+        && gpu.tensor.is_some_and(|tensor| tensor.below(limits.tensor_busy_from))
+}
+
+fn measured(seen: &Evidence) -> Vec<Measure> {
+    let limits = &seen.gate.thresholds;
+    [
+        measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.launch_active_from),
+        measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.launch_sm_below),
+        measure(Quantity::DramActivity, seen.gpu_mean(|gpu| gpu.dram), limits.launch_dram_below),
+        measure(Quantity::CpuCores, seen.container_mean(|one| one.cores), limits.launching_cores_from),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

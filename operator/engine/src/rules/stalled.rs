@@ -1,0 +1,69 @@
+//! GPUs look busy and do nothing: a hang.
+
+use super::{Certainty, Rule, RuleName, Says, measure};
+use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
+use crate::opinion::{Measure, Quantity, Weight};
+use crate::policy::Class;
+
+/// Kernels that are always there, hardly any SM at work, a power near idle, and no progress where it is counted.
+pub struct Stalled;
+
+impl Rule for Stalled {
+    fn name(&self) -> RuleName {
+        RuleName::Stalled
+    }
+
+    fn cause(&self) -> &'static str {
+        "GPUs look busy and do nothing"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::Stuck
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        if seen.most_gpus(|gpu| spinning(gpu, seen)) && no_progress(seen) {
+            Says::Found(Weight::Veto, measured(seen))
+        } else {
+            Says::NotMine
+        }
+    }
+}
+
+fn spinning(gpu: &GpuEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    let nothing = |value: Option<crate::span::Span>| value.is_some_and(|value| value.below(limits.stuck_work_below));
+    let still = match gpu.sm {
+        Some(sm) => sm.below(limits.stuck_sm_below),
+        None => !gpu.sm_lost && nothing(gpu.tensor) && nothing(gpu.dram),
+    };
+    still
+        && gpu.activity().is_some_and(|activity| activity.at_least(limits.stuck_active_from))
+        && gpu.power.is_some_and(|power| power.below(limits.stuck_power_below))
+}
+
+/// A small model on a large card looks the same and serves well: an inference server must say itself that nothing comes
+/// out. Training seldom counts its tokens; where it does, they are believed.
+fn no_progress(seen: &Evidence) -> bool {
+    let below = seen.gate.thresholds.progress_below;
+    let stands = |server: &ServerEvidence| server.progress.is_some_and(|rate| rate.below(below));
+    let may_move = |server: &ServerEvidence| server.progress_lost || (server.progress.is_some() && !stands(server));
+    match seen.class {
+        Class::Inference => seen.most_servers(stands),
+        Class::Training | Class::Batch => !seen.servers.iter().any(may_move),
+    }
+}
+
+fn measured(seen: &Evidence) -> Vec<Measure> {
+    let limits = &seen.gate.thresholds;
+    [
+        measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.stuck_active_from),
+        measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.stuck_sm_below),
+        measure(Quantity::TensorActivity, seen.gpu_mean(|gpu| gpu.tensor), limits.stuck_work_below),
+        measure(Quantity::PowerOfLimit, seen.gpu_mean(|gpu| gpu.power), limits.stuck_power_below),
+        measure(Quantity::Progress, seen.server_mean(|server| server.progress), limits.progress_below),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

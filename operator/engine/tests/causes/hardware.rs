@@ -1,0 +1,155 @@
+//! What GPUs show of themselves.
+
+use super::{cpu, exact, found, gpu, lean, server, value};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use wellfed_engine::judge;
+use wellfed_engine::opinion::{Gap, Lean, Measure, Quantity, Weight};
+use wellfed_engine::policy::Class;
+use wellfed_engine::rules::RuleName::{BandwidthBound, LaunchBound, Saturated, Stalled, Throttled};
+use wellfed_engine::span::Span;
+use wellfed_engine::testing::{busy_gpu, evidence};
+
+/// Collectives that spin for a peer: active, no work, a power near idle.
+fn hung() -> GpuEvidence {
+    GpuEvidence { power: exact(0.2), ..gpu(1.0, 0.04, 0.0, 0.0) }
+}
+
+fn training(gpu: &GpuEvidence) -> Evidence {
+    evidence(Class::Training, &[*gpu; 4], &[ContainerEvidence { limit: Some(8.0), ..ContainerEvidence::default() }; 4])
+}
+
+fn counting(class: Class, server: ServerEvidence) -> Evidence {
+    Evidence { servers: vec![server; 4], class, ..training(&hung()) }
+}
+
+fn progress(rate: f64) -> ServerEvidence {
+    ServerEvidence { progress: exact(rate), ..server(8.0, 30.0) }
+}
+
+/// Truth table, row 3: busy but stuck.
+#[test]
+fn a_gpu_that_spins_for_a_peer_is_stuck() {
+    let opinion = judge(&training(&hung()));
+
+    assert_eq!((opinion.lean, found(&opinion)), (Lean::Refuse(Stalled), vec![(Stalled, Weight::Veto)]));
+    let power = Measure { what: Quantity::PowerOfLimit, value: 0.2, threshold: Some(0.35) };
+    assert_eq!(value(&opinion, Quantity::PowerOfLimit), Some(power));
+}
+
+#[test]
+fn without_sm_activity_tensor_and_memory_tell_that_nothing_moves() {
+    assert_eq!(lean(&training(&GpuEvidence { sm: None, ..hung() })), Lean::Refuse(Stalled));
+    let reads = GpuEvidence { sm: None, dram: exact(0.02), ..hung() };
+    assert_eq!(lean(&training(&reads)), Lean::Allow, "it reads its memory");
+    let lost = GpuEvidence { sm: None, sm_lost: true, ..hung() };
+    assert_eq!(lean(&training(&lost)), Lean::Allow, "SM activity may have told that it works");
+}
+
+#[test]
+fn a_hang_needs_a_power_near_idle_that_was_measured() {
+    assert_eq!(lean(&training(&GpuEvidence { power: exact(0.35), ..hung() })), Lean::Allow);
+    assert_eq!(lean(&training(&GpuEvidence { power: None, ..hung() })), Lean::Allow);
+    let gap = GpuEvidence { power: Span::of(&[0.2; 5], 10, 1.5), ..hung() };
+    assert_eq!(lean(&training(&gap)), Lean::Allow, "it may have worked meanwhile");
+}
+
+/// G7, DCGM #303: counters that are all zero on a GPU that is fully used are broken, whatever the power.
+#[test]
+fn counters_that_never_moved_are_no_hang() {
+    for power in [0.2, 600.0 / 700.0] {
+        let broken = GpuEvidence { util: exact(1.0), power: exact(power), ..gpu(0.0, 0.0, 0.0, 0.0) };
+
+        assert_eq!(lean(&training(&broken)), Lean::Unknown(Gap::Contradiction { gpus: 4 }));
+    }
+}
+
+#[test]
+fn a_job_that_counts_its_tokens_is_believed() {
+    let at = |server| lean(&counting(Class::Training, server));
+
+    assert_eq!(at(progress(0.0)), Lean::Refuse(Stalled));
+    assert_eq!(at(progress(0.1)), Lean::Allow);
+    let lost = ServerEvidence { progress_lost: true, ..ServerEvidence::default() };
+    assert_eq!(at(lost), Lean::Allow);
+}
+
+/// A small model on a large card: always a kernel, few SMs, little power, and answers.
+#[test]
+fn an_inference_server_is_stuck_only_if_it_says_that_nothing_comes_out() {
+    let at = |server| lean(&counting(Class::Inference, server));
+
+    assert_eq!(at(progress(0.0)), Lean::Refuse(Stalled));
+    assert_eq!(at(progress(900.0)), Lean::Allow);
+    assert_eq!(at(server(8.0, 30.0)), Lean::Allow, "it does not say");
+}
+
+fn launching() -> Evidence {
+    evidence(Class::Training, &[gpu(0.6, 0.15, 0.1, 0.05)], &[cpu(1.0)])
+}
+
+#[test]
+fn small_kernels_beside_one_busy_core_hold_training_and_advise_inference() {
+    let training = judge(&launching());
+    let inference = judge(&Evidence { class: Class::Inference, ..launching() });
+
+    assert_eq!((training.lean, found(&training)), (Lean::Refuse(LaunchBound), vec![(LaunchBound, Weight::Veto)]));
+    assert_eq!((inference.lean, found(&inference)), (Lean::Allow, vec![(LaunchBound, Weight::Advice)]));
+    let sm = Measure { what: Quantity::SmActivity, value: 0.15, threshold: Some(0.25) };
+    assert_eq!(value(&training, Quantity::SmActivity), Some(sm));
+}
+
+#[test]
+fn small_kernels_need_all_of_their_signs() {
+    let at = |gpu, cores| lean(&evidence(Class::Training, &[gpu], &[cpu(cores)]));
+
+    assert_eq!(at(gpu(0.40, 0.249, 0.299, 0.149), 0.80), Lean::Refuse(LaunchBound));
+    assert_eq!(at(gpu(0.39, 0.15, 0.1, 0.05), 1.0), Lean::Allow, "hardly active");
+    assert_eq!(at(gpu(0.60, 0.25, 0.1, 0.05), 1.0), Lean::Allow, "SMs at work");
+    assert_eq!(at(gpu(0.60, 0.15, 0.3, 0.05), 1.0), Lean::Allow, "memory at work: decode with a batch of one");
+    assert_eq!(at(gpu(0.60, 0.15, 0.1, 0.15), 1.0), Lean::Allow, "tensor pipe at work");
+    assert_eq!(at(gpu(0.60, 0.15, 0.1, 0.05), 0.79), Lean::Allow, "no core is busy");
+    assert_eq!(at(GpuEvidence { sm: None, ..gpu(0.6, 0.0, 0.1, 0.05) }, 1.0), Lean::Allow, "SMs are not measured");
+    assert_eq!(at(GpuEvidence { dram: None, ..gpu(0.6, 0.15, 0.0, 0.05) }, 1.0), Lean::Allow, "nor is memory");
+    assert_eq!(at(GpuEvidence { tensor: None, ..gpu(0.6, 0.15, 0.1, 0.0) }, 1.0), Lean::Allow, "nor the tensor pipe");
+}
+
+/// Decode is bound by memory bandwidth by nature: no reason to refuse.
+#[test]
+fn a_gpu_that_waits_for_its_memory_is_advised_and_may_grow() {
+    let decoding = gpu(0.95, 0.4, 0.6, 0.05);
+    let opinion = judge(&evidence(Class::Inference, &[decoding], &[cpu(1.0)]));
+
+    assert_eq!(opinion.lean, Lean::Allow);
+    assert_eq!(found(&opinion), [(Saturated, Weight::Support), (BandwidthBound, Weight::Advice)]);
+}
+
+#[test]
+fn much_traffic_beside_much_arithmetic_is_not_bound_by_bandwidth() {
+    let rules = |gpu| found(&judge(&evidence(Class::Training, &[gpu], &[cpu(1.0)])));
+
+    assert_eq!(rules(gpu(0.95, 0.7, 0.6, 0.3)), [(Saturated, Weight::Support)]);
+    assert_eq!(rules(gpu(0.95, 0.4, 0.49, 0.05)), [(Saturated, Weight::Support)]);
+}
+
+/// G21: one of eight GPUs, nine of ten minutes.
+#[test]
+fn one_hot_gpu_of_eight_is_said_and_holds_nothing() {
+    let mut gpus = [busy_gpu(); 8];
+    gpus[3].clocks_held = exact(0.9);
+    let opinion = judge(&evidence(Class::Training, &gpus, &[cpu(1.0)]));
+
+    assert_eq!(opinion.lean, Lean::Allow);
+    assert_eq!(found(&opinion), [(Saturated, Weight::Support), (Throttled, Weight::Advice)]);
+    let measured = &opinion.findings[1].measured;
+    assert_eq!(measured[0], Measure { what: Quantity::ClocksHeld, value: 0.9, threshold: Some(0.6) });
+    assert_eq!(measured[1], Measure { what: Quantity::GpusConcerned, value: 1.0, threshold: None });
+}
+
+#[test]
+fn clocks_that_fall_for_a_moment_are_not_throttled() {
+    let held = |share| GpuEvidence { clocks_held: exact(share), ..busy_gpu() };
+    let rules = |gpu| found(&judge(&evidence(Class::Training, &[gpu], &[cpu(1.0)])));
+
+    assert_eq!(rules(held(0.59)), [(Saturated, Weight::Support)]);
+    assert_eq!(rules(held(0.60)), [(Saturated, Weight::Support), (Throttled, Weight::Advice)]);
+}

@@ -1,0 +1,64 @@
+//! Each cause on one look at the evidence: when it is found, the traps in which it must not be, and which is named first.
+
+#![allow(clippy::unnecessary_wraps)] // helpers return what fields of evidence are
+
+mod hardware;
+mod order;
+mod saturated;
+mod serving;
+mod storage;
+
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use wellfed_engine::judge;
+use wellfed_engine::opinion::{Lean, Measure, Opinion, Quantity, Weight};
+use wellfed_engine::policy::Class;
+use wellfed_engine::rules::RuleName;
+use wellfed_engine::span::Span;
+use wellfed_engine::testing::evidence;
+
+fn exact(value: f64) -> Option<Span> {
+    Some(Span::exact(value))
+}
+
+/// Engine, SMs, memory bandwidth and tensor pipe.
+fn gpu(engine: f64, sm: f64, dram: f64, tensor: f64) -> GpuEvidence {
+    GpuEvidence {
+        util: exact(engine),
+        engine: exact(engine),
+        sm: exact(sm),
+        dram: exact(dram),
+        tensor: exact(tensor),
+        ..GpuEvidence::default()
+    }
+}
+
+fn cpu(cores: f64) -> ContainerEvidence {
+    ContainerEvidence {
+        cores: exact(cores),
+        limit: Some(8.0),
+        throttled: exact(0.0),
+        pressure: exact(0.0),
+        io_pressure: exact(0.0),
+    }
+}
+
+fn server(running: f64, waiting: f64) -> ServerEvidence {
+    ServerEvidence { running: exact(running), waiting: exact(waiting), ..ServerEvidence::default() }
+}
+
+fn serving(gpus: &[GpuEvidence], servers: &[ServerEvidence]) -> Evidence {
+    let containers = vec![cpu(1.0); gpus.len()];
+    Evidence { servers: servers.to_vec(), ..evidence(Class::Inference, gpus, &containers) }
+}
+
+fn lean(seen: &Evidence) -> Lean {
+    judge(seen).lean
+}
+
+fn found(opinion: &Opinion) -> Vec<(RuleName, Weight)> {
+    opinion.findings.iter().map(|finding| (finding.rule, finding.weight)).collect()
+}
+
+fn value(opinion: &Opinion, what: Quantity) -> Option<Measure> {
+    opinion.findings.first()?.measured.iter().copied().find(|measure| measure.what == what)
+}

@@ -1,0 +1,54 @@
+//! Storage that GPUs wait for.
+
+use super::{cpu, exact, found, lean, value};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence};
+use wellfed_engine::judge;
+use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
+use wellfed_engine::policy::Class;
+use wellfed_engine::rules::RuleName::{DataLoader, StorageStall};
+use wellfed_engine::testing::{busy_gpu, evidence, starved_gpu};
+
+fn fetching(cores: f64, io: f64) -> ContainerEvidence {
+    ContainerEvidence { io_pressure: exact(io), ..cpu(cores) }
+}
+
+fn reading(container: ContainerEvidence) -> Evidence {
+    evidence(Class::Inference, &[starved_gpu()], &[container])
+}
+
+#[test]
+fn gpus_and_cpu_that_wait_together_wait_for_storage() {
+    for class in [Class::Training, Class::Batch, Class::Inference] {
+        let opinion = judge(&evidence(class, &[starved_gpu()], &[fetching(1.6, 0.35)]));
+
+        assert_eq!((opinion.lean, found(&opinion)), (Lean::Refuse(StorageStall), vec![(StorageStall, Weight::Veto)]));
+        let io = Measure { what: Quantity::IoPressure, value: 0.35, threshold: Some(0.1) };
+        assert_eq!(value(&opinion, Quantity::IoPressure), Some(io));
+    }
+}
+
+#[test]
+fn the_thresholds_of_a_storage_stall_are_where_the_page_says() {
+    let at = |cores, io| lean(&reading(fetching(cores, io)));
+
+    assert_eq!(at(3.99, 0.10), Lean::Refuse(StorageStall));
+    assert_eq!(at(4.0, 0.10), Lean::Allow, "the CPU is half busy");
+    assert_eq!(at(1.0, 0.099), Lean::Allow);
+}
+
+/// The trap of the node's iowait: it is a neighbour's as often as not, so only the container's own wait counts.
+#[test]
+fn without_the_containers_own_wait_or_its_limit_there_is_no_storage_stall() {
+    assert_eq!(lean(&reading(ContainerEvidence { io_pressure: None, ..cpu(1.0) })), Lean::Allow);
+    assert_eq!(lean(&reading(ContainerEvidence { limit: None, ..fetching(1.0, 0.4) })), Lean::Allow);
+}
+
+#[test]
+fn a_busy_gpu_that_also_reads_is_not_stalled() {
+    assert_eq!(lean(&evidence(Class::Training, &[busy_gpu()], &[fetching(1.0, 0.6)])), Lean::Allow);
+}
+
+#[test]
+fn a_cpu_at_its_limit_is_a_data_loader_however_long_it_also_reads() {
+    assert_eq!(lean(&reading(fetching(7.8, 0.4))), Lean::Refuse(DataLoader));
+}

@@ -1,0 +1,81 @@
+//! The names under which exporters and servers send one thing, over their versions; the first that a series has counts.
+//!
+//! Units go with the name, never with the value. Collectors that rewrite names turn a colon into an underscore.
+
+/// Percent.
+pub const UTIL: &[&str] = &["DCGM_FI_DEV_GPU_UTIL"];
+/// 0–1.
+pub const ENGINE: &[&str] = &["DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"];
+/// 0–1.
+pub const SM: &[&str] = &["DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_SM_UTIL_RATIO"];
+/// 0–1.
+pub const DRAM: &[&str] = &["DCGM_FI_PROF_DRAM_ACTIVE", "DCGM_FI_PROF_DRAM_UTIL_RATIO"];
+/// 0–1.
+pub const TENSOR: &[&str] = &["DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"];
+/// Bytes a second.
+pub const PCIE_RX: &[&str] = &["DCGM_FI_PROF_PCIE_RX_BYTES"];
+/// Watts.
+pub const POWER: &[&str] = &["DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"];
+/// Watts; what is enforced comes before what is set, and is never more.
+pub const POWER_LIMIT: &[&str] = &["DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "DCGM_FI_DEV_POWER_MGMT_LIMIT"];
+
+/// Bits.
+pub const CLOCK_REASONS: &[&str] = &["DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"];
+/// Hardware slowdown, heat seen by software, heat seen by hardware, hardware power brake. An idle GPU, clocks that
+/// somebody set and a power cap in software are normal operation.
+pub const HOLDING_BITS: [u16; 4] = [8, 32, 64, 128];
+/// The same as counts of events over some minutes.
+pub const HELD_EVENTS: &str =
+    "DCGM_EXP_CLOCK_EVENTS_COUNT{clock_event=~\"hw_slowdown|sw_thermal|hw_thermal|hw_power_brake\"}";
+
+/// Requests.
+pub const RUNNING: &[&str] = &[
+    "vllm:num_requests_running",
+    "vllm_num_requests_running",
+    "sglang:num_running_reqs",
+    "sglang_num_running_reqs",
+    "trtllm_num_requests_running",
+    "nv_trt_llm_request_metrics{request_type=\"scheduled\"}",
+];
+/// Requests.
+pub const WAITING: &[&str] = &[
+    "vllm:num_requests_waiting",
+    "vllm_num_requests_waiting",
+    "sglang:num_queue_reqs",
+    "sglang_num_queue_reqs",
+    "trtllm_num_requests_waiting",
+    "nv_trt_llm_request_metrics{request_type=\"waiting\"}",
+    "nv_inference_pending_request_count",
+];
+/// Requests, but for those that wait for something else than room.
+pub const WAITING_FOR_ROOM: &[&str] = &[
+    "vllm:num_requests_waiting_by_reason{reason!=\"deferred\"}",
+    "vllm_num_requests_waiting_by_reason{reason!=\"deferred\"}",
+];
+/// Requests, whatever they wait for.
+pub const WAITING_BY_REASON: &[&str] = &["vllm:num_requests_waiting_by_reason", "vllm_num_requests_waiting_by_reason"];
+/// Counts requests.
+pub const INFERENCES: &[&str] = &["nv_inference_count"];
+/// Counts executions of a model.
+pub const EXECUTIONS: &[&str] = &["nv_inference_exec_count"];
+/// 0–1.
+pub const KV: &[&str] = &[
+    "vllm:kv_cache_usage_perc",
+    "vllm_kv_cache_usage_perc",
+    "vllm:gpu_cache_usage_perc",
+    "vllm_gpu_cache_usage_perc",
+    "sglang:token_usage",
+    "sglang_token_usage",
+    "trtllm_kv_cache_utilization",
+    "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"fraction\"}",
+];
+/// Counts requests.
+pub const PREEMPTIONS: &[&str] = &["vllm:num_preemptions_total", "vllm_num_preemptions_total"];
+/// Counts tokens or answers.
+pub const PROGRESS: &[&str] = &[
+    "vllm:generation_tokens_total",
+    "vllm_generation_tokens_total",
+    "sglang:generation_tokens_total",
+    "sglang_generation_tokens_total",
+    "nv_inference_count",
+];
