@@ -84,8 +84,14 @@ impl Lane {
         let mut slice = Slice::ending(now);
         for metric in Metric::ALL {
             let query = promql::with_matchers(&promql::parse(&metric.query(&window))?, &self.matchers)?;
-            let answer = self.endpoint.instant(query.text(), Some(now), self.deadline).await?;
-            slice.take(metric, answer.rows);
+            match self.endpoint.instant(query.text(), Some(now), self.deadline).await {
+                Ok(answer) => slice.take(metric, answer.rows),
+                // One exporter's odd series spoil one question: its samples are missing, as any may be.
+                Err(error @ FetchError::BadQuery { .. }) => {
+                    tracing::warn!(?metric, %error, "one metric of the gate's evidence can't be read");
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(slice)
     }
@@ -107,4 +113,58 @@ fn opinion(workload: &Watched, history: &History) -> Option<Opinion> {
         );
         None
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals::client::EndpointConfig;
+    use axum::Router;
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse;
+    use axum::routing::post;
+    use tokio::net::TcpListener;
+
+    const ONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
+        {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]}}"#;
+    const REFUSED: &str = r#"{"status":"error","errorType":"execution","error":"too many samples"}"#;
+
+    /// Prometheus answers everything but questions about vLLM, to which it gives `trouble`.
+    async fn looking(trouble: (StatusCode, &'static str)) -> Result<Slice, LookError> {
+        // The operator's main does this once; here each test may be the first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let answer = async move |asked: String| {
+            if asked.contains("vllm") { trouble.into_response() } else { ONE.into_response() }
+        };
+        let router = Router::new().route("/api/v1/query", post(answer));
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let lane = Lane {
+            endpoint: Endpoint::new(EndpointConfig::new("main", url)).unwrap(),
+            matchers: BTreeMap::new(),
+            watched: watch::channel(Arc::default()).1,
+            verdicts: Verdicts::default(),
+            interval: SignedDuration::from_mins(1),
+            deadline: Duration::from_secs(5),
+        };
+        lane.look(Timestamp::now()).await
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_refused_leaves_the_others_their_answers() {
+        let slice = looking((StatusCode::UNPROCESSABLE_ENTITY, REFUSED)).await.unwrap();
+
+        let gpu = &slice.gpus[&("demo".to_owned(), "a".to_owned())]["g"];
+        assert!(gpu.contains_key(&Metric::Engine) && gpu.contains_key(&Metric::Power));
+        let server = &slice.servers[&("demo".to_owned(), "a".to_owned())];
+        assert_eq!(server.keys().collect::<Vec<_>>(), [&Metric::Batch], "vLLM stands in all the other questions");
+    }
+
+    #[tokio::test]
+    async fn a_prometheus_that_fails_ends_the_look() {
+        let looked = looking((StatusCode::SERVICE_UNAVAILABLE, "")).await;
+
+        assert!(matches!(looked, Err(LookError::Fetch(FetchError::Http { status: 503, .. }))), "{looked:?}");
+    }
 }

@@ -165,7 +165,9 @@ proptest! {
     fn lost_evidence_never_turns_into_a_refusal(seen in any_evidence(), losses in vec(loss(), 1..5)) {
         let mut fewer = seen.clone();
         for (what, of) in losses {
-            of.into_iter().for_each(|which| lose_evidence(&mut fewer, what, which));
+            for which in of {
+                lose_evidence(&mut fewer, what, which);
+            }
         }
         let (before, after) = (judge(&seen), judge(&fewer));
 
