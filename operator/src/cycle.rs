@@ -2,29 +2,32 @@
 
 use crate::apply::{ApplyError, Job, Outcome, apply};
 use crate::catalog::Catalog;
-use crate::evidence::{Verdicts, Watched, WatchedPod};
+use crate::due::Due;
+use crate::evidence::{Verdicts, Watched};
 use crate::health::Probes;
 use crate::intent::Settings;
 use crate::lease::LeaseView;
-use crate::metrics::{Metrics, Numbers};
+use crate::metrics::Metrics;
 use crate::observe::{Lookout, Observed, Ready, Subject, SubjectState, observe};
+use crate::orders::job;
+use crate::outlook::{numbers, oldest, watched};
 use crate::recall::Recall;
-use crate::report::{Reporter, Told};
+use crate::report::Reporter;
 use crate::signals::{Asks, Board};
+use crate::told::Told;
 use crate::watch::Stores;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
-use wellfed_engine::gate::Verdict;
-use wellfed_engine::policy::{Behavior, GateMode};
-use wellfed_engine::world::{SignalValue, World};
-use wellfed_engine::{decide, plan, remember};
+use wellfed_engine::policy::Behavior;
+use wellfed_engine::world::World;
+use wellfed_engine::{decide, remember};
 
 /// Everything that a cycle works with.
 pub struct Cycle {
@@ -58,32 +61,6 @@ pub struct Cycle {
     pub told: Told,
     /// The term of the Lease that this belongs to.
     pub term: u64,
-}
-
-/// When cycles are due: every interval, and early, at most once a second, when something that matters changed.
-pub struct Due {
-    /// The interval.
-    pub interval: Duration,
-    /// Told when something that matters changes.
-    pub early: Arc<Notify>,
-}
-
-/// Two early cycles are at least this far apart.
-const BREATH: Duration = Duration::from_secs(1);
-
-impl Due {
-    /// Waits for the next cycle; false when it is time to stop.
-    async fn next(&self, stop: &CancellationToken) -> bool {
-        let early = async {
-            tokio::time::sleep(BREATH).await;
-            self.early.notified().await;
-        };
-        tokio::select! {
-            () = stop.cancelled() => false,
-            () = tokio::time::sleep(self.interval) => true,
-            () = early => true,
-        }
-    }
 }
 
 /// Runs cycles until `stop`. Nothing before `apply` waits for the network.
@@ -241,80 +218,10 @@ impl Cycle {
     }
 }
 
-impl Job {
-    fn uid(&self) -> String {
-        self.actions.first().map(|(action, _)| action.id.uid.clone()).unwrap_or_default()
-    }
-}
-
 fn by_uid(subject: &Subject) -> Option<(&str, &Ready)> {
     match &subject.state {
         SubjectState::Resolved(ready) => Some((&subject.id.uid, ready)),
         SubjectState::Unresolved(_) => None,
-    }
-}
-
-fn job(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Job> {
-    if ready.settling || ready.contested || ready.resolved.driven.is_some() {
-        return None;
-    }
-    let policy = &ready.resolved.policy;
-    let targets: HashMap<_, _> =
-        policy.pools.iter().zip(&ready.resolved.targets).map(|(pool, (key, _))| (pool.name(), key)).collect();
-    let actions = plan(decision, policy.mode).actions;
-    let actions: Vec<_> = actions
-        .into_iter()
-        .filter_map(|action| Some((action.clone(), (*targets.get(&action.pool)?).clone())))
-        .collect();
-    if actions.is_empty() {
-        return None;
-    }
-    let memory = serde_json::to_string(&remember(decision, true, &policy.behavior, now)).ok()?;
-    Some(Job { namespace: decision.id.namespace.clone(), name: decision.id.name.clone(), memory, actions })
-}
-
-/// For the gate's lane: only while demand exceeds its target, and the gate is not off.
-fn watched(decision: &Decision, ready: &Ready) -> Option<Watched> {
-    let since = decision.memory.demand_above_since?;
-    let policy = &ready.resolved.policy;
-    if policy.gate.mode == GateMode::Off {
-        return None;
-    }
-    let (_, target) = ready.resolved.targets.first()?;
-    let pods = ready.ready_pods.iter().map(|(name, since)| WatchedPod {
-        name: name.clone(),
-        ready_since: *since,
-        container: target.container.clone(),
-        cpu_limit: target.cpu_limit,
-        gpus: target.gpus,
-    });
-    Some(Watched {
-        uid: decision.id.uid.clone(),
-        namespace: decision.id.namespace.clone(),
-        class: policy.class,
-        gate: policy.gate,
-        since,
-        pods: pods.collect(),
-    })
-}
-
-fn numbers(decision: &Decision) -> Numbers {
-    Numbers {
-        current: f64::from(decision.current.0),
-        desired: f64::from(decision.number.0),
-        wanted: f64::from(decision.wanted.0),
-        refused: match decision.verdict {
-            Verdict::Refuse { .. } => 1.0,
-            Verdict::Allow { .. } => 0.0,
-            Verdict::Unknown(_) => -1.0,
-        },
-    }
-}
-
-fn oldest(value: &SignalValue) -> Option<Timestamp> {
-    match value {
-        SignalValue::External(reading) | SignalValue::PodsUnread(reading) => reading.at(),
-        SignalValue::Pods(rows) => rows.values().filter_map(wellfed_engine::reading::Reading::at).min(),
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::apply::{MANAGER, Outcome};
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
+use crate::happenings::{SCALE, foreign, scalings, tells, transitions};
 use crate::lease::LeaseView;
 use crate::observe::{Subject, SubjectState};
 use crate::status::{self, Worth};
+use crate::told::{Failure, Last, Told};
 use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{Patch, PatchParams};
@@ -13,43 +15,17 @@ use kube::{Api, Client};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use wellfed_crds::{Condition, ConditionStatus, GpuWorkload, GpuWorkloadStatus};
+use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
 use wellfed_engine::decision::Decision;
-use wellfed_engine::explain;
 use wellfed_engine::units::WorkloadId;
 
 /// Without a transition a memory is written at most this often.
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
 /// Calls at the same time.
 const AT_ONCE: usize = 32;
-/// What is done in a scaling.
-const SCALE: &str = "Scale";
 /// The deadline of one call.
 const DEADLINE: Duration = Duration::from_secs(5);
-
-/// What was told last, by uid.
-#[derive(Default)]
-pub struct Told {
-    workloads: HashMap<String, Last>,
-}
-
-struct Last {
-    worth: Worth,
-    conditions: Vec<Condition>,
-    memory: Option<String>,
-    memory_at: Option<Timestamp>,
-    failure: Option<Failure>,
-}
-
-/// Why the last write did not go through.
-#[derive(Clone)]
-struct Failure {
-    reason: &'static str,
-    message: String,
-    /// It is over once there is nothing to write any more.
-    transient: bool,
-}
 
 /// Tells the API server.
 pub struct Reporter<'a> {
@@ -71,21 +47,6 @@ struct Letter {
     status: Option<GpuWorkloadStatus>,
     memory_only: Option<String>,
     happenings: Vec<Happening>,
-}
-
-impl Told {
-    /// Forgets everything: what another instance told stands in the objects.
-    pub fn another_term(&mut self) {
-        self.workloads.clear();
-    }
-
-    /// The memory was written ahead of a scale.
-    pub fn memory_written(&mut self, uid: &str, memory: &str, now: Timestamp) {
-        if let Some(last) = self.workloads.get_mut(uid) {
-            last.memory = Some(memory.to_owned());
-            last.memory_at = Some(now);
-        }
-    }
 }
 
 impl Reporter<'_> {
@@ -227,33 +188,6 @@ impl Reporter<'_> {
     }
 }
 
-impl Last {
-    fn of(status: Option<&GpuWorkloadStatus>) -> Self {
-        let status = status.cloned().unwrap_or_default();
-        Self {
-            worth: Worth::of(&status),
-            conditions: status.conditions,
-            memory: status.memory,
-            memory_at: None,
-            failure: None,
-        }
-    }
-
-    /// The latest writes decide whether writing works; without a write what does not pass by itself stays as it was.
-    fn note(&mut self, outcomes: &[&Outcome]) {
-        if outcomes.is_empty() {
-            self.failure.take_if(|failure| failure.transient);
-            return;
-        }
-        let failed = outcomes.iter().find_map(|outcome| outcome.result.as_ref().err());
-        self.failure = failed.map(|error| Failure {
-            reason: error.reason(),
-            message: error.to_string(),
-            transient: error.is_transient(),
-        });
-    }
-}
-
 fn uid(decided: &Decided) -> &str {
     match decided {
         Ok(decision) => &decision.id.uid,
@@ -269,73 +203,6 @@ fn kept(object: &GpuWorkload, generation: Option<i64>) -> GpuWorkloadStatus {
 fn memory_text(decided: Option<&Decided>) -> Option<String> {
     let decision = decided?.as_ref().ok()?;
     serde_json::to_string(&decision.memory).ok()
-}
-
-fn tells(happenings: &[Happening], reason: &str) -> bool {
-    happenings.iter().any(|happening| happening.reason == reason)
-}
-
-/// Every write that went through, and a failure once, however often it is tried again.
-fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before: Option<&Failure>) -> Vec<Happening> {
-    let why = decided.and_then(|decided| decided.as_ref().ok()).map(explain::sentence).unwrap_or_default();
-    let happening = |outcome: &&Outcome| {
-        let action = &outcome.action;
-        let (kind, name) = (&outcome.target.1, &outcome.target.2);
-        match &outcome.result {
-            Ok(_) => Happening {
-                warning: false,
-                reason: "Scaled".to_owned(),
-                action: SCALE,
-                note: format!("{kind} {name}: {} to {} replicas (pool {}). {why}", action.from, action.to, action.pool),
-            },
-            Err(error) => Happening {
-                warning: true,
-                reason: error.reason().to_owned(),
-                action: SCALE,
-                note: format!("{kind} {name} was not scaled from {} to {}: {error}", action.from, action.to),
-            },
-        }
-    };
-    let told = |outcome: &&Outcome| {
-        outcome.result.as_ref().err().is_some_and(|error| before.is_some_and(|before| before.reason == error.reason()))
-    };
-    outcomes.iter().filter(|outcome| !told(outcome)).map(happening).collect()
-}
-
-/// Conditions that turned bad or good again; what was never bad is not told.
-fn transitions(before: &[Condition], after: &[Condition]) -> Vec<Happening> {
-    const TOLD: [&str; 5] = ["Accepted", "AbleToScale", "SignalsHealthy", "Starved", "Contested"];
-    let turned = |condition: &&Condition| {
-        let old = before.iter().find(|old| old.kind == condition.kind);
-        let same = old.is_some_and(|old| old.status == condition.status && old.reason == condition.reason);
-        TOLD.contains(&condition.kind.as_str()) && !same && (is_bad(condition) || old.is_some_and(is_bad))
-    };
-    let tell = |condition: &Condition| Happening {
-        warning: is_bad(condition),
-        reason: condition.reason.clone(),
-        action: "Decide",
-        note: condition.message.clone(),
-    };
-    after.iter().filter(turned).map(tell).collect()
-}
-
-/// `Starved` and `Contested` are bad when true, the others when false.
-fn is_bad(condition: &Condition) -> bool {
-    match condition.kind.as_str() {
-        "Starved" | "Contested" => condition.status == ConditionStatus::True,
-        _ => condition.status == ConditionStatus::False,
-    }
-}
-
-fn foreign(subject: &Subject) -> Vec<Happening> {
-    let SubjectState::Resolved(ready) = &subject.state else { return Vec::new() };
-    let tell = |change: &crate::contest::Foreign| Happening {
-        warning: false,
-        reason: "ScaledByOthers".to_owned(),
-        action: "Observe",
-        note: format!("somebody else changed {} from {} to {} replicas", change.target, change.from, change.to),
-    };
-    ready.foreign.iter().map(tell).collect()
 }
 
 fn log(id: &WorkloadId, decided: Option<&Decided>, status: &GpuWorkloadStatus) {

@@ -2,16 +2,17 @@
 
 use crate::cli::Run;
 use crate::config::{Config, PrometheusConfig};
-use crate::cycle::{self, Cycle, Due};
+use crate::cycle::{self, Cycle};
+use crate::due::Due;
 use crate::evidence::{Lane, Verdicts, Watched};
 use crate::health::{self, ProbeBounds, Probes};
 use crate::intent::Settings;
 use crate::lease::{self, Holding, LeaseConfig, LeaseView};
 use crate::metrics::Metrics;
 use crate::recall::Recall;
-use crate::report::Told;
 use crate::signals::client::{Endpoint, EndpointConfig};
 use crate::signals::{Asks, Board, Collector, Endpoints};
+use crate::told::Told;
 use crate::watch::{Scope, Stores};
 use anyhow::Context;
 use kube::Client;

@@ -1,0 +1,57 @@
+//! What a decision means for others: whom the gate's lane judges, and what the metrics show.
+
+use crate::evidence::{Watched, WatchedPod};
+use crate::metrics::Numbers;
+use crate::observe::Ready;
+use jiff::Timestamp;
+use wellfed_engine::decision::Decision;
+use wellfed_engine::gate::Verdict;
+use wellfed_engine::policy::GateMode;
+use wellfed_engine::world::SignalValue;
+
+/// For the gate's lane: only while demand exceeds its target, and the gate is not off.
+pub fn watched(decision: &Decision, ready: &Ready) -> Option<Watched> {
+    let since = decision.memory.demand_above_since?;
+    let policy = &ready.resolved.policy;
+    if policy.gate.mode == GateMode::Off {
+        return None;
+    }
+    let (_, target) = ready.resolved.targets.first()?;
+    let pods = ready.ready_pods.iter().map(|(name, since)| WatchedPod {
+        name: name.clone(),
+        ready_since: *since,
+        container: target.container.clone(),
+        cpu_limit: target.cpu_limit,
+        gpus: target.gpus,
+    });
+    Some(Watched {
+        uid: decision.id.uid.clone(),
+        namespace: decision.id.namespace.clone(),
+        class: policy.class,
+        gate: policy.gate,
+        since,
+        pods: pods.collect(),
+    })
+}
+
+/// For the metrics.
+pub fn numbers(decision: &Decision) -> Numbers {
+    Numbers {
+        current: f64::from(decision.current.0),
+        desired: f64::from(decision.number.0),
+        wanted: f64::from(decision.wanted.0),
+        refused: match decision.verdict {
+            Verdict::Refuse { .. } => 1.0,
+            Verdict::Allow { .. } => 0.0,
+            Verdict::Unknown(_) => -1.0,
+        },
+    }
+}
+
+/// When the oldest of a signal's samples was taken.
+pub fn oldest(value: &SignalValue) -> Option<Timestamp> {
+    match value {
+        SignalValue::External(reading) | SignalValue::PodsUnread(reading) => reading.at(),
+        SignalValue::Pods(rows) => rows.values().filter_map(wellfed_engine::reading::Reading::at).min(),
+    }
+}
