@@ -79,8 +79,18 @@ impl Reporter<'_> {
         outcomes: &[&Outcome],
         told: &mut Told,
     ) -> Option<Letter> {
-        let object = subject.object.as_ref()?.0.as_ref().ok()?;
         let uid = &subject.id.uid;
+        let object = match &subject.object.as_ref()?.0 {
+            Ok(object) => object,
+            Err(invalid) => {
+                // Its status can't be read either, and what can't be read must not be overwritten.
+                if told.unreadable.insert(uid.clone()) {
+                    let error = &invalid.error;
+                    tracing::error!(workload = %subject.id, error, "the object can't be read; do CRD and operator fit together?");
+                }
+                return None;
+            }
+        };
         let last = told.workloads.entry(uid.clone()).or_insert_with(|| Last::of(object.status.as_ref()));
         let failed_before = last.failure.clone();
         last.note(outcomes);

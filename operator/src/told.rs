@@ -3,13 +3,15 @@
 use crate::apply::Outcome;
 use crate::status::Worth;
 use jiff::Timestamp;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use wellfed_crds::{Condition, GpuWorkloadStatus};
 
 /// What was told last, by uid.
 #[derive(Default)]
 pub struct Told {
     pub(crate) workloads: HashMap<String, Last>,
+    /// Objects that can't be read, told once.
+    pub(crate) unreadable: HashSet<String>,
 }
 
 /// About one workload.
