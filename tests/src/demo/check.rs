@@ -1,19 +1,17 @@
-//! Whether everything came out as it should. Replicas, verdicts and findings are read from the API server and the audit
-//! log; queues are those that Prometheus saw.
+//! Whether everything came out as it should, by the API server and its audit log alone.
 
 use super::history::{History, Past};
-use super::summary::Summary;
 use wellfed_crds::ConditionStatus;
 
 /// Everything that is not as it should be, in words.
-pub fn check(history: &History, summary: &Summary) -> Vec<String> {
+pub fn check(history: &History) -> Vec<String> {
     let mut failures = Vec::new();
     let mut expect = |holds: bool, text: String| {
         if !holds {
             failures.push(text);
         }
     };
-    chat(&history.workloads["chat"], summary, &mut expect);
+    chat(&history.workloads["chat"], &mut expect);
     vision_train(&history.workloads["vision-train"], &mut expect);
     search(&history.workloads["search"], &mut expect);
     expect(history.strays.is_empty(), format!("the operator writes nothing else, but: {}", history.strays.join("; ")));
@@ -21,7 +19,7 @@ pub fn check(history: &History, summary: &Summary) -> Vec<String> {
 }
 
 /// Saturated: grows across both pools, its base on demand and the rest on spot, and its queue falls.
-fn chat(past: &Past, summary: &Summary, expect: &mut impl FnMut(bool, String)) {
+fn chat(past: &Past, expect: &mut impl FnMut(bool, String)) {
     expect(past.initial() == 2, format!("chat starts with 2 replicas, not {}", past.initial()));
     expect(past.peak >= 4, format!("chat grows to at least 4 replicas: its most was {}", past.peak));
     expect(past.peak <= 8, format!("chat never exceeds maxReplicas 8: its most was {}", past.peak));
@@ -35,9 +33,13 @@ fn chat(past: &Past, summary: &Summary, expect: &mut impl FnMut(bool, String)) {
     let (verdict, findings) = said(past);
     expect(verdict == "Allow", format!("chat's verdict is Allow, not {verdict}"));
     expect(findings.is_empty(), format!("chat has no finding, not {findings:?}"));
-    let queue = &summary.workloads["chat"];
-    let fell = queue.queue_final < queue.queue_peak * 0.8;
-    expect(fell, format!("chat's queue falls by a fifth after growth: {} → {}", queue.queue_peak, queue.queue_final));
+    let demand =
+        past.status.decision.as_ref().and_then(|decision| decision.steps.iter().find(|one| one.step == "demand"));
+    let (runs, asked) = demand.map_or((0, i32::MAX), |demand| (demand.before, demand.after));
+    expect(
+        asked <= runs,
+        format!("chat's queue falls after growth: at the end it asks for {asked} of {runs} replicas"),
+    );
 }
 
 /// Starved: refused, with the cause and what to do.
