@@ -195,3 +195,40 @@ fn belongs(node: &SlimNode, pool: &GpuPoolSpec) -> bool {
     let enough = shape.per_node.is_none_or(|least| i64::from(allocatable(node)) >= i64::from(least));
     selected && product && memory && enough
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn node(memory: &str, gpus: &str) -> SlimNode {
+        let labels = json!({ "pool": "a", "nvidia.com/gpu.product": "H100", "nvidia.com/gpu.memory": memory });
+        let node = json!({ "metadata": { "labels": labels }, "status": { "allocatable": { "nvidia.com/gpu": gpus } } });
+        serde_json::from_value(node).unwrap()
+    }
+
+    fn pool(gpus: &Value) -> GpuPoolSpec {
+        let pool = json!({ "capacityType": "OnDemand", "nodeSelector": { "pool": "a" }, "gpus": gpus });
+        serde_json::from_value(pool).unwrap()
+    }
+
+    #[test]
+    fn a_node_belongs_to_a_pool_only_if_its_gpus_are_of_that_shape() {
+        let big = node("81559", "8");
+
+        assert!(belongs(&big, &pool(&json!({ "product": "H100", "memory": 80_000, "perNode": 8 }))));
+        assert!(!belongs(&big, &pool(&json!({ "product": "A100" }))));
+        assert!(!belongs(&node("40960", "8"), &pool(&json!({ "memory": 80_000 }))));
+        assert!(!belongs(&node("81559", "4"), &pool(&json!({ "perNode": 8 }))));
+        assert!(!belongs(&node("", "8"), &pool(&json!({ "memory": 1 }))), "an unknown memory is not enough");
+    }
+
+    #[test]
+    fn a_pod_belongs_to_the_deployment_of_its_replica_set_not_to_one_with_a_longer_name() {
+        let pod = json!({ "metadata": { "namespace": "demo", "labels": { "pod-template-hash": "5d" },
+            "ownerReferences": [{ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "train-2-5d", "uid": "u", "controller": true }] } });
+        let owner = owner_of(&serde_json::from_value(pod).unwrap());
+
+        assert_eq!(owner, Some(("demo".to_owned(), "Deployment".to_owned(), "train-2".to_owned())));
+    }
+}
