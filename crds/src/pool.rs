@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GpuPoolSpec {
-    /// How these nodes are bought; shown, and a label of the pool's metrics.
+    /// How these nodes are bought; shown in the pool's columns.
     pub capacity_type: CapacityType,
     /// Labels that every node of the pool has.
     #[schemars(extend("minProperties" = 1, "maxProperties" = 16))]

@@ -13,12 +13,17 @@ use std::time::Duration;
 use wellfed_crds::GpuWorkload;
 use wellfed_engine::plan::Action;
 
-/// Calls at the same time.
-const AT_ONCE: usize = 32;
+/// Calls to the API server at the same time.
+pub const AT_ONCE: usize = 32;
 /// The deadline of one call.
-const DEADLINE: Duration = Duration::from_secs(5);
+pub const DEADLINE: Duration = Duration::from_secs(5);
 /// Who writes.
 pub const MANAGER: &str = "wellfed";
+
+/// A patch that is ours, as managed fields show it.
+pub fn as_wellfed() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
+}
 
 /// One workload's writes.
 pub struct Job {
@@ -115,8 +120,7 @@ async fn carry_out(job: Job, client: &Client, lease: &LeaseView) -> Vec<Outcome>
 async fn write_memory(job: &Job, client: &Client, lease: &LeaseView) -> Result<(), ApplyError> {
     let api: Api<GpuWorkload> = Api::namespaced(client.clone(), &job.namespace);
     let patch = json!({ "status": { "memory": job.memory } });
-    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    within(lease, api.patch_status(&job.name, &params, &Patch::Merge(patch))).await.map(|_| ())
+    within(lease, api.patch_status(&job.name, &as_wellfed(), &Patch::Merge(patch))).await.map(|_| ())
 }
 
 async fn scale(
@@ -127,13 +131,12 @@ async fn scale(
 ) -> Result<(String, Timestamp), ApplyError> {
     let (namespace, kind, name) = target;
     let patch = scale_patch(action.from.0, action.to.0).map_err(|error| ApplyError::Refused(error.to_string()))?;
-    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     let scaled: Scale = if kind == "StatefulSet" {
         let api: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
-        within(lease, api.patch_scale(name, &params, &patch)).await?
+        within(lease, api.patch_scale(name, &as_wellfed(), &patch)).await?
     } else {
         let api: Api<Deployment> = Api::namespaced(client.clone(), namespace);
-        within(lease, api.patch_scale(name, &params, &patch)).await?
+        within(lease, api.patch_scale(name, &as_wellfed(), &patch)).await?
     };
     Ok((scaled.metadata.resource_version.unwrap_or_default(), Timestamp::now()))
 }

@@ -1,13 +1,12 @@
 //! One event a transition, with the text of that transition.
 
-use crate::apply::MANAGER;
+use crate::apply::{DEADLINE, MANAGER};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use std::time::Duration;
 use wellfed_engine::units::WorkloadId;
 
 /// Something that happened to a workload.
@@ -30,7 +29,7 @@ const LONGEST_NOTE: usize = 1024;
 pub async fn tell(client: &Client, id: &WorkloadId, identity: &str, happening: &Happening) {
     let api: Api<Event> = Api::namespaced(client.clone(), &id.namespace);
     let event = event(id, identity, happening, Timestamp::now());
-    let sent = tokio::time::timeout(Duration::from_secs(5), api.create(&PostParams::default(), &event)).await;
+    let sent = tokio::time::timeout(DEADLINE, api.create(&PostParams::default(), &event)).await;
     match sent {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::warn!(workload = %id, %error, "an event could not be written"),

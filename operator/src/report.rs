@@ -1,6 +1,6 @@
 //! Outcome → status, events, one log line: only what changed.
 
-use crate::apply::{MANAGER, Outcome};
+use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
 use crate::happenings::{SCALE, foreign, scalings, tells, transitions};
@@ -10,11 +10,10 @@ use crate::status::{self, Worth};
 use crate::told::{Failure, Last, Told};
 use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::{Api, Client};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
 use wellfed_engine::decision::Decision;
@@ -22,10 +21,6 @@ use wellfed_engine::units::WorkloadId;
 
 /// Without a transition a memory is written at most this often.
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
-/// Calls at the same time.
-const AT_ONCE: usize = 32;
-/// The deadline of one call.
-const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Tells the API server.
 pub struct Reporter<'a> {
@@ -59,6 +54,7 @@ impl Reporter<'_> {
         }
         let present: HashSet<&str> = subjects.iter().map(|subject| subject.id.uid.as_str()).collect();
         told.workloads.retain(|uid, _| present.contains(uid.as_str()));
+        told.unreadable.retain(|uid| present.contains(uid.as_str()));
         let mut letters = Vec::new();
         for subject in subjects {
             let decision = decisions.get(subject.id.uid.as_str()).copied();
@@ -185,8 +181,7 @@ impl Reporter<'_> {
             return false;
         }
         let api: Api<GpuWorkload> = Api::namespaced(self.client.clone(), &letter.id.namespace);
-        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        match tokio::time::timeout(DEADLINE, api.patch_status(&letter.id.name, &params, &patch)).await {
+        match tokio::time::timeout(DEADLINE, api.patch_status(&letter.id.name, &as_wellfed(), &patch)).await {
             Ok(Ok(_)) => true,
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => true,
             Ok(Err(error)) => {

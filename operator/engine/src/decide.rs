@@ -1,6 +1,6 @@
 //! World → decisions: the steps in order, for all workloads in one serial pass.
 
-use crate::decision::{Decision, PoolNumber, Reason, Step, StepRecord, StepResult};
+use crate::decision::{Decision, PoolNumber, Step, StepRecord, StepResult};
 use crate::ledger::Ledger;
 use crate::policy::Mode;
 use crate::remember::noted;
@@ -109,12 +109,4 @@ impl Trace {
         self.at = after;
         after
     }
-}
-
-/// Whether a reason only says that a step had nothing to do.
-pub const fn is_quiet(reason: &Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Unchanged | Reason::Fits | Reason::Unlimited | Reason::Placed | Reason::NotGrowing | Reason::GateOff
-    )
 }
