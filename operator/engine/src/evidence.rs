@@ -2,14 +2,18 @@
 //!
 //! `None` is unknown, never zero: implausible and missing samples were dropped when this was assembled.
 
+mod exits;
 mod server;
+mod trainer;
 
 use crate::policy::{Class, GatePolicy};
 use crate::span::Span;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+pub use exits::Exits;
 pub use server::ServerEvidence;
+pub use trainer::{TrainerEvidence, Trend};
 
 /// One workload's evidence, attributed to its live, Ready, warm pods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +35,15 @@ pub struct Evidence {
     /// What its warm pods serve by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub servers: Vec<ServerEvidence>,
+    /// What its warm pods train by their own account, one entry a pod: one that says nothing is listed with nothing.
+    #[serde(default)]
+    pub trainers: Vec<TrainerEvidence>,
+    /// A latency objective is exceeded now.
+    #[serde(default)]
+    pub slo_breached: bool,
+    /// Its owner declared that the model is split over the replicas, so that more of them hold less each.
+    #[serde(default)]
+    pub sharded: bool,
 }
 
 /// One GPU's means over the window.
@@ -60,6 +73,24 @@ pub struct GpuEvidence {
     /// Share of time that heat or hardware held the clocks down, 0–1; not by an idle GPU or a power cap in software.
     #[serde(default)]
     pub clocks_held: Option<Span>,
+    /// Standard deviation of `engine` within the window, 0–0.5.
+    #[serde(default)]
+    pub swing: Option<Span>,
+    /// `NVLink` traffic over the product's peak, the busier direction, 0–1; none on boards without it.
+    #[serde(default)]
+    pub nvlink: Option<Span>,
+    /// `PCIe` traffic over the product's peak, the busier direction, 0–1.
+    #[serde(default)]
+    pub pcie: Option<Span>,
+    /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
+    #[serde(default)]
+    pub memory: Option<Span>,
+    /// FP32 pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_FP32_ACTIVE`).
+    #[serde(default)]
+    pub fp32: Option<Span>,
+    /// SM clock, MHz.
+    #[serde(default)]
+    pub clock: Option<Span>,
     /// More than one pod runs on it.
     pub shared: bool,
 }
@@ -95,6 +126,12 @@ pub struct ContainerEvidence {
     /// Share of time that tasks waited for storage, 0–1 (PSI).
     #[serde(default)]
     pub io_pressure: Option<Span>,
+    /// The pod's network traffic, bytes a second, the busier direction; host networking and RDMA are not in it.
+    #[serde(default)]
+    pub network: Option<Span>,
+    /// How often it ended.
+    #[serde(default)]
+    pub exits: Exits,
 }
 
 impl ContainerEvidence {

@@ -56,6 +56,9 @@ impl History {
             gpus: Vec::new(),
             containers: Vec::new(),
             servers: Vec::new(),
+            trainers: Vec::new(),
+            slo_breached: false,
+            sharded: false,
         };
         let shared = last.sharers();
         for pod in &workload.pods {
@@ -113,6 +116,7 @@ impl History {
             throttled: mean(&samples, expected, Metric::Throttled),
             pressure: mean(&samples, expected, Metric::Pressure),
             io_pressure: mean(&samples, expected, Metric::IoPressure),
+            ..ContainerEvidence::default()
         });
         let samples: Vec<_> = judged.iter().filter_map(|slice| slice.servers.get(key)).cloned().collect();
         evidence.servers.push(self.server(key, &samples, expected));
@@ -146,6 +150,7 @@ impl History {
             preemptions: value(Metric::Preemptions),
             progress,
             progress_lost: progress.is_none() && ever(Metric::Progress),
+            ..ServerEvidence::default()
         }
     }
 }

@@ -45,20 +45,40 @@ impl Slice {
                     let Some(uuid) = label("UUID") else { continue };
                     let instance = label("GPU_I_ID").map(|instance| format!("{uuid}/{instance}"));
                     let gpu = instance.unwrap_or_else(|| uuid.clone());
-                    if let Some(watts) = label("modelName").and_then(|model| boards::power_limit(model)) {
-                        self.boards.insert(gpu.clone(), watts);
+                    if let Some(model) = label("modelName") {
+                        self.note_product(&gpu, model);
                     }
-                    self.gpus.entry(key).or_default().entry(gpu).or_default().insert(metric, value);
+                    self.note_gpu(&key, &gpu, metric, value);
                 }
                 Subject::Container => {
                     let Some(container) = label("container") else { continue };
-                    self.containers.entry(key).or_default().entry(container.clone()).or_default().insert(metric, value);
+                    self.note_container(&key, container, metric, value);
                 }
-                Subject::Server => {
-                    self.servers.entry(key).or_default().insert(metric, value);
-                }
+                Subject::Server => self.note_server(&key, metric, value),
             }
         }
+    }
+
+    /// One GPU's value over the time of this look, in our unit.
+    pub fn note_gpu(&mut self, pod: &PodKey, gpu: &str, metric: Metric, value: f64) {
+        self.gpus.entry(pod.clone()).or_default().entry(gpu.to_owned()).or_default().insert(metric, value);
+    }
+
+    /// The product of a GPU, as the driver names it.
+    pub fn note_product(&mut self, gpu: &str, model: &str) {
+        if let Some(watts) = boards::power_limit(model) {
+            self.boards.insert(gpu.to_owned(), watts);
+        }
+    }
+
+    /// One container's value over the time of this look, in our unit.
+    pub fn note_container(&mut self, pod: &PodKey, container: &str, metric: Metric, value: f64) {
+        self.containers.entry(pod.clone()).or_default().entry(container.to_owned()).or_default().insert(metric, value);
+    }
+
+    /// What the server in `pod` says, in our unit.
+    pub fn note_server(&mut self, pod: &PodKey, metric: Metric, value: f64) {
+        self.servers.entry(pod.clone()).or_default().insert(metric, value);
     }
 
     /// How many pods each GPU shows.

@@ -10,5 +10,6 @@ mod names;
 mod tests;
 
 pub use assemble::{Watched, WatchedPod};
-pub use history::{History, Slice};
+pub use history::{History, PodKey, Slice};
 pub use lane::{LONGEST, Lane, Verdicts};
+pub use metric::{Metric, Subject};

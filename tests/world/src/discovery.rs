@@ -1,12 +1,12 @@
 //! Prometheus's HTTP service discovery: which targets there are, with the labels that a service monitor would give them.
 
 use crate::{
-    rack::digest,
     sim::{Running, State},
     view::ClusterView,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
+use wellfed_sim::meter::digest;
 
 /// One entry of the discovery's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]

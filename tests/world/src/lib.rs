@@ -11,14 +11,12 @@ pub mod cluster;
 mod discovery;
 mod exporters;
 pub mod nodes;
-mod product;
 mod rack;
 mod run;
-pub mod scenario;
 mod server;
-pub mod sim;
 pub mod view;
 mod world;
 
 pub use run::{StartError, WorldHandle};
+pub use wellfed_sim::{product, scenario, sim};
 pub use world::{World, WorldTruth};

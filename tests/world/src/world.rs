@@ -125,7 +125,7 @@ impl World {
         for (index, gpu) in rack.gpus.iter_mut().enumerate() {
             let ledger = gpu.owner.as_ref().map_or(Ledger::default(), |uid| self.sim.ledger(uid));
             let state = gpu.owner.as_ref().map_or(GpuRows::Normal, |uid| self.telemetry(uid).gpu);
-            let sample = gpu.read(&ledger, product, memory, seconds);
+            let sample = gpu.meter.read(&ledger, product, memory, seconds);
             if state != GpuRows::Frozen || gpu.sample.is_none() {
                 gpu.sample = Some(sample);
             }

@@ -23,4 +23,22 @@ pub struct ServerEvidence {
     pub progress: Option<Span>,
     /// `progress` was measured here within the last day and is missing now: nobody knows whether it stands still.
     pub progress_lost: bool,
+    /// Time that a request waits in the engine's queue, seconds.
+    #[serde(default)]
+    pub queue_seconds: Option<Span>,
+    /// Time from a request's arrival at the server to its first token, seconds.
+    #[serde(default)]
+    pub first_token_seconds: Option<Span>,
+    /// Time from a request's arrival at the server to its end, seconds.
+    #[serde(default)]
+    pub whole_seconds: Option<Span>,
+    /// The 95th percentile of prompt lengths over their median.
+    #[serde(default)]
+    pub prompt_spread: Option<Span>,
+    /// Tokens of an answer.
+    #[serde(default)]
+    pub output_tokens: Option<Span>,
+    /// The most tokens that a request allows its answer.
+    #[serde(default)]
+    pub output_cap: Option<Span>,
 }

@@ -17,6 +17,9 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
         gpus: gpus.to_vec(),
         containers: containers.to_vec(),
         servers: Vec::new(),
+        trainers: Vec::new(),
+        slo_breached: false,
+        sharded: false,
     }
 }
 

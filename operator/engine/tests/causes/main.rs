@@ -39,6 +39,7 @@ fn cpu(cores: f64) -> ContainerEvidence {
         throttled: exact(0.0),
         pressure: exact(0.0),
         io_pressure: exact(0.0),
+        ..ContainerEvidence::default()
     }
 }
 

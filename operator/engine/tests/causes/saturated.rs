@@ -113,6 +113,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
         throttled: exact(throttled),
         pressure: exact(pressure),
         io_pressure: exact(io),
+        ..ContainerEvidence::default()
     })
 }
 

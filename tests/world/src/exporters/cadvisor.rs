@@ -1,7 +1,8 @@
 //! The kubelet's cAdvisor page of one node.
 
 use super::text::{Kind, Text};
-use crate::{rack::digest, sim::Ledger, view::PodView};
+use crate::{sim::Ledger, view::PodView};
+use wellfed_sim::meter::digest;
 
 /// Microseconds of a CFS period.
 const PERIOD_US: f64 = 100_000.0;

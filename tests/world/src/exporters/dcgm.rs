@@ -1,10 +1,8 @@
 //! dcgm-exporter's page of one node.
 
 use super::text::{Kind, Text};
-use crate::{
-    rack::{Rack, Sample},
-    scenario::Exporter,
-};
+use crate::{rack::Rack, scenario::Exporter};
+use wellfed_sim::meter::Sample;
 
 /// Where a GPU is put down: namespace, pod and container.
 pub type Attribution = Option<(String, String, String)>;
