@@ -146,6 +146,7 @@ fn all_at_once(workload: &mut Workload) {
         throttled: exact(0.444_444),
         pressure: exact(0.333_333),
         io_pressure: exact(0.222_222),
+        ..ContainerEvidence::default()
     };
     let fetching = ContainerEvidence { cores: exact(1.111_111), ..container };
     let hung = GpuEvidence {
