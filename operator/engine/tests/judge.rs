@@ -19,7 +19,9 @@ fn cpu_bound() -> ContainerEvidence {
 
 fn idle_cpu() -> ContainerEvidence {
     let none = exact(0.0);
-    ContainerEvidence { cores: exact(1.0), limit: Some(8.0), throttled: none, pressure: none, io_pressure: none }
+    let still =
+        ContainerEvidence { throttled: none, pressure: none, io_pressure: none, ..ContainerEvidence::default() };
+    ContainerEvidence { cores: exact(1.0), limit: Some(8.0), ..still }
 }
 
 fn rules(opinion: &Opinion) -> Vec<RuleName> {

@@ -156,6 +156,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             throttled,
             pressure,
             io_pressure,
+            ..ContainerEvidence::default()
         }
     })
 }
