@@ -162,19 +162,17 @@ impl Server {
 
 fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
     let wanted = finished * service.cpu_seconds_per_request / seconds + 0.1;
-    let granted = cfs::granted(wanted, 0.2 * wanted, limit);
-    let periods = granted.throttled.map_or(0.0, |_| seconds / cfs::PERIOD);
-    Usage {
+    let mut used = Usage {
         gpu_busy: busy,
         sm_active: busy * COMPUTE.0,
         tensor_active: busy * COMPUTE.1,
         dram_bytes: busy * COMPUTE.2,
         pcie_rx_bytes: finished * REQUEST_BYTES,
         pcie_tx_bytes: finished * REQUEST_BYTES / 20.0,
-        cpu_seconds: granted.cores * seconds,
-        cfs_periods: periods,
-        cfs_throttled: periods * granted.throttled.unwrap_or(0.0),
         net_rx_bytes: finished * REQUEST_BYTES,
         net_tx_bytes: finished * REQUEST_BYTES / 20.0,
-    }
+        ..Usage::default()
+    };
+    used += cfs::charge(wanted, 0.2 * wanted, limit, seconds);
+    used
 }

@@ -127,7 +127,8 @@ impl Engine {
             }
             self.iterate(llm, &mut used);
         }
-        charge_cpu(&mut used, tokenizers + ENGINE_CORES * (1.0 - idle / tick.length()), cpu_limit, tick.length());
+        let cores = tokenizers + ENGINE_CORES * (1.0 - idle / tick.length());
+        used += cfs::charge(cores, 0.05 * cores, cpu_limit, tick.length());
         used
     }
 
@@ -222,14 +223,4 @@ fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv
         net_tx_bytes: batch * TOKEN_BYTES,
         ..Usage::default()
     };
-}
-
-fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
-    let granted = cfs::granted(wanted, 0.05 * wanted, limit);
-    used.cpu_seconds += granted.cores * seconds;
-    if let Some(throttled) = granted.throttled {
-        let periods = seconds / cfs::PERIOD;
-        used.cfs_periods += periods;
-        used.cfs_throttled += periods * throttled;
-    }
 }
