@@ -1,6 +1,8 @@
 //! What the types cannot say: positive numbers, names that exist, causes that can be changed.
 
-use super::{Arrivals, Change, Llm, Model, NodeGroup, Rate, Scenario, Service, Trace, Workload};
+use super::{
+    Arrivals, Batch, Change, Llm, MaxTokens, Model, NodeGroup, Rate, Router, Scenario, Service, Trace, Workload,
+};
 use std::collections::BTreeSet;
 
 /// The path of a field, and what is wrong with it and what to do.
@@ -92,7 +94,9 @@ impl Llm {
         not_negative("kvBytesPerToken", self.kv_bytes_per_token)?;
         positive("weightsGib", self.weights_gib)?;
         positive("tokenizer.cores", self.tokenizer.cores)?;
-        not_negative("tokenizer.msPerRequest", self.tokenizer.ms_per_request)
+        not_negative("tokenizer.msPerRequest", self.tokenizer.ms_per_request)?;
+        self.max_tokens.as_ref().map_or(Ok(()), MaxTokens::check).map_err(|problem| under("maxTokens", problem))?;
+        self.router.as_ref().map_or(Ok(()), Router::check).map_err(|problem| under("router", problem))
     }
 }
 
@@ -101,7 +105,9 @@ impl Service {
         positive("gpuSecondsPerRequest", self.gpu_seconds_per_request)?;
         not_negative("cpuSecondsPerRequest", self.cpu_seconds_per_request)?;
         positive("concurrency", f64::from(self.concurrency))?;
-        not_negative("gpuMemoryMib", self.gpu_memory_mib)
+        not_negative("gpuMemoryMib", self.gpu_memory_mib)?;
+        self.batch.as_ref().map_or(Ok(()), Batch::check).map_err(|problem| under("batch", problem))?;
+        self.router.as_ref().map_or(Ok(()), Router::check).map_err(|problem| under("router", problem))
     }
 }
 

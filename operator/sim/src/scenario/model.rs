@@ -1,11 +1,12 @@
 //! The causes: how a workload spends GPU, CPU and storage. No metric value can be written here.
 
-use super::Training;
+use super::{Batch, MaxTokens, Router, Span, Training};
 use serde::{Deserialize, Serialize};
 
 /// How a workload turns work into load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(clippy::large_enum_variant)] // a scenario has a few of them
 pub enum Model {
     /// A server that batches language-model requests, as vLLM does.
     Llm(Llm),
@@ -44,6 +45,15 @@ pub struct Llm {
     pub weights_gib: f64,
     /// The CPU stage in front of the engine.
     pub tokenizer: Tokenizer,
+    /// The cap on answers; none means that requests set none.
+    #[serde(default)]
+    pub max_tokens: Option<MaxTokens>,
+    /// How requests are spread; none means that each goes to the replica with the fewest.
+    #[serde(default)]
+    pub router: Option<Router>,
+    /// Time after a replica turns Ready in which its CPU compiles kernels and requests wait.
+    #[serde(default)]
+    pub warm_up: Span,
 }
 
 /// The CPU stage in front of an LLM engine.
@@ -70,6 +80,16 @@ pub struct Service {
     /// GPU memory in use on each GPU, MiB.
     #[serde(default = "service_memory")]
     pub gpu_memory_mib: f64,
+    /// Dynamic batching in each replica; takes the place of `gpuSecondsPerRequest` and `concurrency`.
+    #[serde(default)]
+    pub batch: Option<Batch>,
+    /// How requests are spread; none means that replicas pull from one queue, or with `batch` that each request goes to
+    /// the replica with the fewest.
+    #[serde(default)]
+    pub router: Option<Router>,
+    /// Time after a replica turns Ready in which its CPU compiles kernels and requests wait.
+    #[serde(default)]
+    pub warm_up: Span,
 }
 
 fn batched_tokens() -> u32 {

@@ -123,7 +123,7 @@ impl Running {
                 ((pool.in_system() - running) as f64, running as f64)
             }
             State::Training(run) => (run.backlog, self.ready as f64),
-            State::Service(pool) => (pool.queue.len() as f64, (pool.in_system() - pool.queue.len()) as f64),
+            State::Service(pool) => (pool.waiting() as f64, (pool.in_system() - pool.waiting()) as f64),
         };
         Truth::over(&self.marks, &self.cause).with(queue, running, self.ready)
     }

@@ -59,14 +59,14 @@ fn kernels(training: &Training, pace: &Pace, clock: f64, steps: f64) -> Usage {
     let own = pace.compute / clock;
     let spin = pace.front - own.max(pace.launch) + pace.exchange;
     let fill = training.launch.as_ref().map_or(1.0, |launch| pace.compute / launch.kernels_per_step / FULL_KERNEL);
-    let full = own * fill.min(1.0);
+    let work = own * fill.min(1.0);
     let (tensor, fp32) = PIPES[usize::from(training.precision == Precision::Fp32)];
     Usage {
         gpu_busy: steps * (own + spin),
-        sm_active: steps * (full * COMPUTE.0 + spin * EXCHANGE_SM),
-        tensor_active: steps * full * tensor,
-        fp32_active: steps * full * fp32,
-        dram_bytes: steps * full * clock * COMPUTE.1,
+        sm_active: steps * (work * COMPUTE.0 + spin * EXCHANGE_SM),
+        tensor_active: steps * work * tensor,
+        fp32_active: steps * work * fp32,
+        dram_bytes: steps * work * clock * COMPUTE.1,
         ..Usage::default()
     }
 }
