@@ -5,17 +5,21 @@ mod check;
 mod load;
 mod model;
 mod nodes;
+mod serving;
 mod set;
 mod span;
 mod telemetry;
+mod training;
 
 pub use arrivals::{Arrivals, Rate, Step, Trace};
 pub use load::ScenarioError;
-pub use model::{Llm, Loader, Model, Service, Storage, Tokenizer, Training};
+pub use model::{Llm, Model, Service, Tokenizer};
 pub use nodes::{Capacity, Cloud, NodeGroup, NodeTaint};
+pub use serving::{Batch, MaxTokens, Router};
 pub use set::SetError;
 pub use span::Span;
 pub use telemetry::{CpuRows, GpuRows, Metrics, Telemetry};
+pub use training::{CpuPool, Exchange, Launch, Link, Loader, Phase, Phases, Precision, Since, Slow, Storage, Training};
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
