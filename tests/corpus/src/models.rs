@@ -79,14 +79,26 @@ pub struct Training {
     pub bytes: f64,
     /// Bytes a second from the storage, for all replicas.
     pub storage: Option<f64>,
+    /// Samples of a step on all replicas together; none means `samples` on each.
+    pub together: Option<f64>,
     /// Samples that wait.
     pub backlog: f64,
 }
 
 impl Training {
+    /// As a scenario file writes it, with further causes beside.
+    pub fn with(&self, causes: &[(&str, Value)]) -> Value {
+        let mut model = self.json();
+        for (name, cause) in causes {
+            model["training"][name] = cause.clone();
+        }
+        model
+    }
+
     /// As a scenario file writes it.
     pub fn json(&self) -> Value {
         json!({"training": {
+            "globalBatch": self.together,
             "gpuSecondsPerStep": self.compute, "samplesPerStep": self.samples, "communicationFraction": self.exchange,
             "loader": {"workers": self.workers, "cpuSecondsPerSample": self.cpu, "bytesPerSample": self.bytes},
             "storage": {"bytesPerSecond": self.storage}, "backlog": self.backlog,

@@ -1,6 +1,7 @@
 //! The gate looks on: evidence as its lane would sample it, judged each minute and counted as the engine counts it.
 
 use crate::case::{Case, Fault, NEIGHBOUR, Pod, WORKLOAD, Work};
+use crate::extra::Extra;
 use crate::label::exceeds;
 use crate::play::{Moment, Onlooker, moment};
 use anyhow::{Result, anyhow};
@@ -42,6 +43,7 @@ pub struct Watch<'a> {
     case: &'a Case,
     gate: GatePolicy,
     sampler: Sampler,
+    extra: Extra,
     history: History,
     memory: GateMemory,
     /// Since when demand exceeds its target.
@@ -81,6 +83,7 @@ impl<'a> Watch<'a> {
             case,
             gate: policy,
             sampler: Sampler::new(case.world.exporter.clone()),
+            extra: Extra::default(),
             history: History::every(SignedDuration::from_secs(LOOK as i64)),
             memory: GateMemory::default(),
             since: None,
@@ -127,8 +130,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn look(&mut self, second: f64, pods: &[Pod]) {
+    fn minute(&mut self, sim: &Sim, pods: &[Pod]) {
+        let second = sim.now();
         let mut slice = self.sampler.slice(at(second));
+        self.extra.add(sim, pods, &mut slice, CONTAINER);
         if self.case.draft.fault == Some(Fault::ProfilingZero) {
             zero_profiling(&mut slice);
         }
@@ -191,7 +196,7 @@ impl Onlooker for Watch<'_> {
         }
         if now >= self.next.look {
             self.next.look += LOOK;
-            self.look(now, pods);
+            self.minute(sim, pods);
         }
     }
 }

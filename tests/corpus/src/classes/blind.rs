@@ -1,6 +1,6 @@
 //! What is measured does not tell what happens: no veto can rest on it.
 
-use super::{starved, working};
+use super::{served, starved, working};
 use crate::case::{Draft, Fault, Work};
 use crate::dice::Dice;
 use crate::models::{Service, rate};
@@ -11,7 +11,7 @@ pub fn shared(dice: &mut Dice, index: u64) -> Draft {
     let draft = match index % 4 {
         0 => starved::data_loader(dice, 0),
         1 => working::vision(dice, index),
-        2 => starved::serial_requests(dice, index),
+        2 => served::serial_requests(dice, index),
         _ => working::training(dice, index),
     };
     let other = Service { gpu: dice.real("neighbourGpuSeconds", 0.01, 0.05), cpu: 0.001, concurrency: 16 };
@@ -25,16 +25,16 @@ pub fn broken(dice: &mut Dice, index: u64) -> Draft {
     let at_start = |draft: Draft, state: &str| with(draft, 0.0, "telemetry.gpu", &json!(state));
     let draft = match index {
         0 => at_start(starved::data_loader(dice, 0), "Unattributed"),
-        1 => at_start(starved::serial_requests(dice, index), "NaN"),
+        1 => at_start(served::serial_requests(dice, index), "NaN"),
         2 => at_start(starved::storage_stall(dice, index), "Off"),
         3 | 4 => frozen_at_rest(dice, index),
         5 => frozen_cold(dice, index),
         6 => gaps(dice, |dice| starved::data_loader(dice, 0)),
-        7 => gaps(dice, |dice| starved::serial_requests(dice, index)),
+        7 => gaps(dice, |dice| served::serial_requests(dice, index)),
         8 => Draft { fault: Some(Fault::ProfilingZero), ..working::training(dice, index) },
         9 => Draft { fault: Some(Fault::ProfilingZero), ..working::mixed(dice, index) },
         10 => gaps(dice, |dice| working::training(dice, index)),
-        _ => with(starved::serial_requests(dice, index), 0.0, "telemetry.metrics", &json!("Off")),
+        _ => with(served::serial_requests(dice, index), 0.0, "telemetry.metrics", &json!("Off")),
     };
     Draft { mend: Vec::new(), ..draft }
 }

@@ -1,8 +1,10 @@
 //! The classes of scenarios: each draws its causes, and nothing that a meter shows.
 
 mod blind;
+mod group;
 mod parts;
 mod passing;
+mod served;
 mod starved;
 mod working;
 
@@ -35,9 +37,15 @@ const fn class(name: &'static str, group: Group, draw: fn(&mut Dice, u64) -> Dra
 pub const CLASSES: &[Class] = &[
     class("DataLoader", Group::Cause("DataLoader"), starved::data_loader),
     class("StorageStall", Group::Cause("StorageStall"), starved::storage_stall),
-    class("SerialRequests", Group::Cause("SerialRequests"), starved::serial_requests),
+    class("SerialRequests", Group::Cause("SerialRequests"), served::serial_requests),
+    class("CpuStage", Group::Cause("CpuStage"), served::cpu_stage),
+    class("Imbalance", Group::Cause("Imbalance"), served::imbalance),
+    class("Stalled", Group::Cause("Stalled"), group::stalled),
+    class("LaunchBound", Group::Cause("LaunchBound"), group::launch_bound),
+    class("CommunicationBound", Group::Cause("CommunicationBound"), group::communication_bound),
+    class("Straggler", Group::Cause("Straggler"), group::straggler),
     class("mild-loader", Group::Mild("DataLoader"), starved::mild_loader),
-    class("small-batch", Group::Mild("SerialRequests"), starved::small_batch),
+    class("small-batch", Group::Mild("SerialRequests"), served::small_batch),
     class("llm-prefill-heavy", Group::Working, working::prefill_heavy),
     class("llm-mixed", Group::Working, working::mixed),
     class("llm-decode-heavy", Group::Working, working::decode_heavy),

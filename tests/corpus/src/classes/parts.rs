@@ -67,6 +67,7 @@ pub fn trainer(dice: &mut Dice, limit: f64) -> Training {
         cpu,
         bytes: dice.real("bytesPerSample", 20_000.0, 200_000.0),
         storage: None,
+        together: None,
         backlog: 0.0,
     }
 }

@@ -1,9 +1,9 @@
 //! Phases in which GPUs rest for a good reason, and workloads that want no more.
 
-use super::{parts, working};
+use super::{parts, served, working};
 use crate::case::{Draft, Phase, Work};
 use crate::dice::Dice;
-use crate::models::{Training, rate};
+use crate::models::{Training, rate, span};
 use serde_json::{Value, json};
 
 /// A chat, a vision service or a training run that is at work, by turns.
@@ -40,12 +40,15 @@ pub fn warm_up(dice: &mut Dice, index: u64) -> Draft {
     let until = 60.0 * dice.real("loadingMinutes", 2.0, 9.0);
     let first = if index % 2 == 0 { 0 } else { draft.replicas / 2 };
     let phases = (first..=draft.replicas).map(|replica| Phase { replica, from: 0.0, until, gone: false }).collect();
-    let mut draft = Draft { phases, ..draft };
+    // A server turns Ready when it can answer, a trainer when its process runs.
+    let compiles = if draft.work == Work::Inference { (0.3, 3.0) } else { (1.0, 8.0) };
+    let compiles = 60.0 * dice.real("compilingMinutes", compiles.0, compiles.1);
+    let mut draft = Draft { phases, model: served::compiling(draft.model.clone(), compiles), ..draft };
     if draft.work == Work::Training {
         let cold = dice.real("coldMinutes", 1.0, 4.0) * 60.0;
         let slow = json!(reading(&draft) / dice.real("coldSlower", 2.0, 5.0));
         draft.model["training"]["storage"]["bytesPerSecond"] = slow;
-        draft.changes.push((until + cold, STORAGE.into(), Value::Null));
+        draft.changes.push((until + compiles + cold, STORAGE.into(), Value::Null));
     }
     draft
 }
@@ -73,8 +76,11 @@ fn now_and_then(dice: &mut Dice, draft: Draft, during: &[(&str, Value)], after: 
     Draft { changes, ..draft }
 }
 
-/// Evaluation: forward passes alone, for which the loader is too slow.
+/// Evaluation: forward passes alone, of which each second time the loader makes too few.
 pub fn evaluation(dice: &mut Dice, index: u64) -> Draft {
+    if index % 2 == 0 {
+        return phase(dice, index, "evaluation");
+    }
     let limit = f64::from(dice.whole("cpuLimit", 4, 24));
     let training = parts::trainer(dice, limit);
     let draft = parts::trained(dice, index, limit, training);
@@ -88,9 +94,15 @@ pub fn evaluation(dice: &mut Dice, index: u64) -> Draft {
 
 /// Checkpoints: nothing is computed while they are written.
 pub fn checkpoint(dice: &mut Dice, index: u64) -> Draft {
-    let draft = working::training(dice, index);
-    let writing = json!(reading(&draft) / 1000.0);
-    now_and_then(dice, draft, &[(STORAGE, writing)], &[(STORAGE, Value::Null)])
+    phase(dice, index, "checkpoint")
+}
+
+fn phase(dice: &mut Dice, index: u64, name: &str) -> Draft {
+    let mut draft = working::training(dice, index);
+    let every = 60.0 * dice.real("periodMinutes", 5.0, 14.0);
+    let lasts = every * dice.real("shareOfPeriod", 0.03, 0.28);
+    draft.model["training"]["phases"] = json!({name: {"every": span(every), "lasts": span(lasts)}});
+    draft
 }
 
 /// A replica or two are taken back, and others in their place load.
