@@ -118,6 +118,8 @@ pub struct Draft {
     pub phases: Vec<Phase>,
     /// How telemetry is broken.
     pub fault: Option<Fault>,
+    /// Since when the cause is there, seconds.
+    pub cause_from: f64,
     /// What mends the cause: path and value.
     pub mend: Vec<(String, Value)>,
     /// Seed of the arrivals.

@@ -3,6 +3,7 @@
 use crate::case::{Pod, WORKLOAD};
 use std::collections::BTreeMap;
 use wellfed::evidence::{Metric, Slice};
+use wellfed_sim::scenario::Metrics;
 use wellfed_sim::sim::{Sim, State, Usage};
 
 /// Counters at the last look, by pod.
@@ -34,7 +35,11 @@ impl Extra {
     }
 
     fn triton(&mut self, sim: &Sim, uid: &str, key: &(String, String), slice: &mut Slice) {
-        let Some(State::Service(pool)) = sim.workloads().first().map(|one| &one.state) else { return };
+        let Some(own) = sim.workloads().first() else { return };
+        let State::Service(pool) = &own.state else { return };
+        if own.spec.telemetry.metrics != Metrics::Normal {
+            return;
+        }
         let Some(batcher) = pool.batchers.get(uid) else { return };
         slice.note_server(key, Metric::Waiting, batcher.pending() as f64);
         let now = (batcher.inferences, batcher.executions);

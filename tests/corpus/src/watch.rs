@@ -11,6 +11,7 @@ use wellfed::config::Config;
 use wellfed::evidence::{History, LONGEST, Metric, Slice, Watched, WatchedPod};
 use wellfed::intent::{Settings, intent};
 use wellfed::simulate::sampler::{SampledPod, Sampler};
+use wellfed_engine::evidence::Evidence;
 use wellfed_engine::gate::{GateMemory, Verdict};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Opinion;
@@ -33,8 +34,8 @@ pub struct Said {
     pub second: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// The opinion behind it.
-    pub opinion: Option<Opinion>,
+    /// The evidence and the opinion on it.
+    pub behind: Option<(Evidence, Opinion)>,
 }
 
 /// The gate, its memory and its lane.
@@ -141,10 +142,11 @@ impl<'a> Watch<'a> {
             self.history.push(slice, LONGEST);
         }
         let watched = self.since.map(|since| self.watched(since, pods));
-        let opinion = watched.and_then(|watched| self.history.evidence(&watched)).map(|evidence| judge(&evidence));
-        self.memory.count(opinion.as_ref(), &self.gate, at(second));
+        let evidence = watched.and_then(|watched| self.history.evidence(&watched));
+        let behind = evidence.map(|evidence| (evidence.clone(), judge(&evidence)));
+        self.memory.count(behind.as_ref().map(|(_, opinion)| opinion), &self.gate, at(second));
         if self.since.is_some() {
-            self.said.push(Said { second, verdict: self.memory.verdict(&self.gate), opinion });
+            self.said.push(Said { second, verdict: self.memory.verdict(&self.gate), behind });
         }
     }
 

@@ -20,9 +20,9 @@ fn fed(dice: &mut Dice, index: u64, share: bool) -> (Training, Draft) {
 /// One replica never arrives at an exchange, and all others spin in it; a restart mends it.
 pub fn stalled(dice: &mut Dice, index: u64) -> Draft {
     let (training, draft) = fed(dice, index, index % 2 == 1);
-    let at = span(60.0 * dice.real("hangsAtMinute", 0.2, 4.0));
-    let model = training.with(&[("hang", json!({"at": at}))]);
-    Draft { model, minutes: 45, mend: vec![("model.training.hang".into(), Value::Null)], ..draft }
+    let cause_from = 60.0 * dice.real("hangsAtMinute", 0.2, 4.0);
+    let model = training.with(&[("hang", json!({"at": span(cause_from)}))]);
+    Draft { model, minutes: 45, cause_from, mend: vec![("model.training.hang".into(), Value::Null)], ..draft }
 }
 
 /// Kernels so small that starting them takes longer than running them; starting them as one graph mends it.

@@ -117,6 +117,7 @@ fn blank(dice: &mut Dice, index: u64, work: Work, product: &'static str) -> Draf
         minutes,
         phases: Vec::new(),
         fault: None,
+        cause_from: 0.0,
         mend: Vec::new(),
         seed: dice.seed(),
     }
