@@ -1,6 +1,6 @@
 //! One LLM server as a fluid: tokenizer, waiting, batch; and what that does to its GPU.
 
-use super::{Work, law::Law};
+use super::{Work, busy::busy, law::Law};
 use crate::scenario::{Llm, Tokenizer};
 use crate::sim::Usage;
 use crate::sim::llm::{ENGINE_CORES, Iteration, charge_cpu, charge_gpu};
@@ -45,12 +45,9 @@ pub(super) struct Engine {
     inside: f64,
     /// Of these, in the batch.
     batch: f64,
-}
-
-/// What a server did.
-pub(super) struct Done {
-    pub finished: f64,
-    pub used: Usage,
+    /// Requests tokenised and finished in the last step.
+    tokenized: f64,
+    finished: f64,
 }
 
 impl Engine {
@@ -72,26 +69,29 @@ impl Engine {
         back
     }
 
-    /// Runs for `seconds`, over which `new` requests come in.
-    pub fn run(&mut self, llm: &Llm, lengths: Lengths, new: f64, cpu_limit: Option<f64>, seconds: f64) -> Done {
+    /// Takes `new` requests over `seconds` and works for so long; returns how many were finished.
+    pub fn run(&mut self, llm: &Llm, lengths: Lengths, new: f64, cpu_limit: Option<f64>, seconds: f64) -> f64 {
         let wanted = self.tokenizing + new;
-        let tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
-        self.tokenizing = wanted - tokenized;
-        let amount = self.inside + tokenized;
+        self.tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
+        self.tokenizing = wanted - self.tokenized;
+        let amount = self.inside + self.tokenized;
         self.inside = law(llm, lengths, self.batch).left(amount, seconds);
-        let finished = amount - self.inside;
-        let most = most_in_batch(llm, lengths);
-        self.batch = self.inside.min(most);
-        // Far below the cap requests come and go by chance: with so many on the average, none is there this often.
-        let busy = if self.inside < most { 1.0 - (-self.batch).exp() } else { 1.0 };
-        let mut used = gpu(llm, lengths, finished, if busy > 0.0 { self.batch / busy } else { 1.0 }, seconds);
+        self.finished = amount - self.inside;
+        self.batch = self.inside.min(most_in_batch(llm, lengths));
+        self.finished
+    }
+
+    /// What the last run used, if there was a batch for a share of `busy` of its `seconds`.
+    pub fn used(&self, llm: &Llm, lengths: Lengths, busy: f64, cpu_limit: Option<f64>, seconds: f64) -> Usage {
+        let batch = if busy > 0.0 { self.batch / busy } else { 1.0 };
+        let mut used = gpu(llm, lengths, self.finished, batch, seconds);
         let threads = if self.tokenizing > 0.0 {
             llm.tokenizer.cores.ceil().max(1.0)
         } else {
-            tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
+            self.tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
         };
         charge_cpu(&mut used, threads + ENGINE_CORES * busy, cpu_limit, seconds);
-        Done { finished, used }
+        used
     }
 
     /// Seconds to the first token of a request that comes in now.
@@ -100,8 +100,7 @@ impl Engine {
         let stage = self.tokenizing / tokens_rate(tokenizer, cpu_limit) + tokens_took(tokenizer, cpu_limit);
         let waiting = (self.inside - self.batch) / law(llm, lengths, self.batch).most;
         let prefill = (llm.prefill_fixed_ms + llm.prefill_ms_per_token * lengths.prompt) / 1000.0;
-        let busy = 1.0 - (-self.batch).exp();
-        let under_way = busy * decode_seconds(llm, self.batch) / 2.0;
+        let under_way = busy(1, self.batch, most_in_batch(llm, lengths)) * decode_seconds(llm, self.batch) / 2.0;
         stage + waiting + under_way + prefill + decode_seconds(llm, self.batch + 1.0)
     }
 }
@@ -125,7 +124,7 @@ fn law(llm: &Llm, lengths: Lengths, batch: f64) -> Law {
 }
 
 /// Most requests in the batch: its cap, the KV cache, and how many prompts an iteration may read.
-fn most_in_batch(llm: &Llm, lengths: Lengths) -> f64 {
+pub(super) fn most_in_batch(llm: &Llm, lengths: Lengths) -> f64 {
     // Half of its answer is there, on the average.
     let held = f64::from(llm.kv_capacity_tokens) / (lengths.prompt + lengths.output / 2.0);
     let read = lengths.output * (f64::from(llm.batched_tokens) / lengths.prompt).floor().max(1.0);

@@ -2,7 +2,8 @@
 
 use super::{
     Work,
-    engine::{Engine, Lengths},
+    busy::busy,
+    engine::{Engine, Lengths, most_in_batch},
     seats::Seats,
 };
 use crate::scenario::Llm;
@@ -36,22 +37,31 @@ impl LlmFlow {
         let level = self.level();
         self.held = level.map_or(self.held, |_| 0.0);
         let mut finished = 0.0;
-        for (seat, replica) in self.seats.iter_mut().zip(replicas).filter(|(seat, _)| seat.opened) {
-            let new =
-                level.filter(|_| seat.stage == Stage::Ready).map_or(0.0, |level| (level - seat.inside.load()).max(0.0));
-            let done = seat.inside.run(llm, self.lengths, new, replica.cpu_limit, seconds);
-            finished += done.finished;
-            if !ledgers.contains_key(&replica.uid) {
-                ledgers.insert(replica.uid.clone(), Ledger::default());
+        for (seat, replica) in self.seats.iter_mut().zip(replicas) {
+            let taken = level.filter(|_| seat.stage == Stage::Ready);
+            let new = taken.map_or(0.0, |level| (level - seat.inside.load()).max(0.0));
+            finished += seat.inside.run(llm, self.lengths, new, replica.cpu_limit, seconds);
+            self.cpu_limit = replica.cpu_limit;
+        }
+        self.charge(llm, replicas, seconds, ledgers);
+        finished
+    }
+
+    fn charge(&self, llm: &Llm, replicas: &[Replica], seconds: f64, ledgers: &mut BTreeMap<String, Ledger>) {
+        let (most, servers) = (most_in_batch(llm, self.lengths), self.seats.ready().count() as u32);
+        // Level servers share one answer.
+        let mut known = (f64::INFINITY, 1.0);
+        for (seat, replica) in self.seats.iter().zip(replicas).filter(|(seat, _)| seat.opened) {
+            let batch = seat.inside.batch();
+            if (known.0 - batch).abs() > 1e-9 {
+                known = (batch, busy(servers, batch, most));
             }
-            let Some(ledger) = ledgers.get_mut(&replica.uid) else { continue };
-            ledger.used += done.used;
+            let ledger = ledgers.entry(replica.uid.clone()).or_default();
+            ledger.used += seat.inside.used(llm, self.lengths, known.1, replica.cpu_limit, seconds);
             // As in the request-level model: a fixed share of the card, whatever the load.
             ledger.level.gpu_memory_mib = f64::INFINITY;
             ledger.level.memory_bytes = 9e9;
-            self.cpu_limit = replica.cpu_limit;
         }
-        finished
     }
 
     pub fn queue(&self) -> f64 {
