@@ -9,7 +9,7 @@ use wellfed_sim::sim::{Ledger, Replica, Sim, Stage, State, Tick, Usage};
 
 /// Seconds before anything is measured, and seconds that are.
 const WARM: f64 = 120.0;
-const MEASURED: f64 = 600.0;
+const MEASURED: f64 = 300.0;
 
 const LARGE: &str = "{llm: {modelName: m, prefillFixedMs: 20, prefillMsPerToken: 0.072, decodeFixedMs: 30.1, \
     decodeMsPerSequence: 0.296, batchCap: 32, kvCapacityTokens: 400000, weightsGib: 17, \
@@ -49,23 +49,14 @@ fn two() -> Vec<Replica> {
     ["a", "b"].map(|uid| replica(uid, Stage::Ready)).to_vec()
 }
 
-/// One of the two models, played with the same replicas.
+/// What can be seen of both models.
 trait Played {
-    fn play(&mut self, seconds: f64, replicas: &[Replica]);
     fn finished(&self) -> f64;
     fn waiting(&self) -> f64;
     fn used(&self, uid: &str) -> Usage;
 }
 
 impl Played for Sim {
-    fn play(&mut self, seconds: f64, replicas: &[Replica]) {
-        let pods = BTreeMap::from([("w".to_owned(), replicas.to_vec())]);
-        let end = self.now() + seconds;
-        while self.now() < end {
-            self.step(&pods);
-        }
-    }
-
     fn finished(&self) -> f64 {
         match &self.workloads()[0].state {
             State::Llm(pool) => pool.finished() as f64,
@@ -99,6 +90,14 @@ impl Fluid {
         Self { flow: Flow::new(workload), inflow, ledgers: BTreeMap::new(), now: 0.0, step, arrived: 0.0 }
     }
 
+    fn play(&mut self, seconds: f64, replicas: &[Replica]) {
+        let end = self.now + seconds;
+        while self.now < end {
+            let new = self.inflow.next(self.now, self.step);
+            self.give(new, replicas);
+        }
+    }
+
     fn give(&mut self, new: Work, replicas: &[Replica]) {
         self.arrived += new.amount;
         self.flow.step(new, replicas, Tick { from: self.now, until: self.now + self.step }, &mut self.ledgers);
@@ -111,14 +110,6 @@ impl Fluid {
 }
 
 impl Played for Fluid {
-    fn play(&mut self, seconds: f64, replicas: &[Replica]) {
-        let end = self.now + seconds;
-        while self.now < end {
-            let new = self.inflow.next(self.now, self.step);
-            self.give(new, replicas);
-        }
-    }
-
     fn finished(&self) -> f64 {
         self.flow.finished()
     }
@@ -132,17 +123,42 @@ impl Played for Fluid {
     }
 }
 
-/// What two replicas do, once warm: finished a second, then of one replica the shares of time and the rates.
-fn measured(played: &mut dyn Played) -> [(&'static str, f64); 6] {
-    played.play(WARM, &two());
-    let (finished, before) = (played.finished(), ["a", "b"].map(|uid| played.used(uid)));
-    played.play(MEASURED, &two());
-    let after = ["a", "b"].map(|uid| played.used(uid));
+/// The request-level model and the fluid, which gets the very same arrivals, 15 s at a time.
+struct Pair {
+    sim: Sim,
+    fluid: Fluid,
+}
+
+impl Pair {
+    fn new(model: &str, per_second: f64) -> Self {
+        Self { sim: Sim::new(&scenario(model, per_second)).unwrap(), fluid: Fluid::new(model, 0.0, 15.0) }
+    }
+
+    fn play(&mut self, seconds: f64, replicas: &[Replica]) {
+        let pods = BTreeMap::from([("w".to_owned(), replicas.to_vec())]);
+        let end = self.sim.now() + seconds;
+        while self.sim.now() < end {
+            (0..150).for_each(|_| self.sim.step(&pods));
+            let amount = self.sim.workloads()[0].truth().arrivals - self.fluid.arrived;
+            self.fluid.give(Work { amount, prompt_tokens: 512.0, output_tokens: 128.0 }, replicas);
+        }
+    }
+}
+
+/// Finished, and used by the two replicas.
+type Seen = (f64, [Usage; 2]);
+
+fn look(played: &impl Played) -> Seen {
+    (played.finished(), ["a", "b"].map(|uid| played.used(uid)))
+}
+
+/// Finished a second, then of one replica the shares of time and the rates.
+fn did(before: &Seen, after: &Seen) -> [(&'static str, f64); 6] {
     let mean = |what: fn(&Usage) -> f64| {
-        (what(&after[0]) + what(&after[1]) - what(&before[0]) - what(&before[1])) / (2.0 * MEASURED)
+        (what(&after.1[0]) + what(&after.1[1]) - what(&before.1[0]) - what(&before.1[1])) / (2.0 * MEASURED)
     };
     [
-        ("throughput", (played.finished() - finished) / MEASURED),
+        ("throughput", (after.0 - before.0) / MEASURED),
         ("GPU activity", mean(|used| used.gpu_busy)),
         ("SMs", mean(|used| used.sm_active)),
         ("tensor pipe", mean(|used| used.tensor_active)),
@@ -164,12 +180,16 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_a_tenth() {
         ("service one by one", SERVICE_ONE_BY_ONE),
         ("training", TRAINING),
     ] {
-        let flood = measured(&mut Sim::new(&scenario(model, 1_000.0)).unwrap());
+        let mut flood = Pair::new(model, 1_000.0);
+        flood.play(WARM, &two());
+        let most = flood.sim.finished() / WARM;
         for load in [0.3, 0.8, 1.3] {
-            let rate = load * flood[0].1;
-            let expected = measured(&mut Sim::new(&scenario(model, rate)).unwrap());
-            let got = measured(&mut Fluid::new(model, rate, 15.0));
+            let mut pair = Pair::new(model, load * most);
+            pair.play(WARM, &two());
+            let before = (look(&pair.sim), look(&pair.fluid));
+            pair.play(MEASURED, &two());
 
+            let (expected, got) = (did(&before.0, &look(&pair.sim)), did(&before.1, &look(&pair.fluid)));
             for ((what, expected), (_, got)) in expected.iter().zip(&got) {
                 let apart = (got / expected - 1.0).abs();
                 assert!(apart < 0.10, "{name} at {load}: {what} is {got}, request by request {expected}");
@@ -178,28 +198,21 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_a_tenth() {
     }
 }
 
-/// A second replica comes after two minutes of too much load; two minutes later arrivals end. Both models get the very
-/// same arrivals.
+/// A second replica comes after two minutes of too much load; two minutes later arrivals end.
 #[test]
 fn a_backlog_grows_and_drains_as_request_by_request() {
     for (name, model, rate) in [("large", LARGE, 9.0), ("service", SERVICE, 80.0)] {
-        let mut sim = Sim::new(&scenario(model, rate)).unwrap();
-        let mut fluid = Fluid::new(model, rate, 15.0);
-        let mut arrived = 0.0;
-        let one = [replica("a", Stage::Ready)];
+        let mut pair = Pair::new(model, rate);
         for quarter in 0..24 {
             if quarter == 16 {
-                sim.set("w", "arrivals.rate.perSecond", &0.into()).unwrap();
+                pair.sim.set("w", "arrivals.rate.perSecond", &0.into()).unwrap();
             }
-            let replicas = if quarter < 8 { &one[..] } else { &two() };
-            sim.play(15.0, replicas);
-            let now = sim.workloads()[0].truth().arrivals;
-            let new = Work { amount: now - arrived, prompt_tokens: 512.0, output_tokens: 128.0 };
-            arrived = now;
-            fluid.give(new, replicas);
+            let replicas = if quarter < 8 { &[replica("a", Stage::Ready)][..] } else { &two() };
+            pair.play(15.0, replicas);
 
             // A fluid finishes from the first second on, requests come out after a whole stay: up to a batch apart.
-            let bound = 32.0 + 0.03 * arrived;
+            let bound = 32.0 + 0.03 * pair.fluid.arrived;
+            let (sim, fluid) = (&pair.sim, &pair.fluid);
             for (what, got, expected) in
                 [("finished", fluid.finished(), sim.finished()), ("waiting", fluid.waiting(), sim.waiting())]
             {
@@ -212,17 +225,15 @@ fn a_backlog_grows_and_drains_as_request_by_request() {
 #[test]
 fn a_first_token_takes_as_long_as_request_by_request() {
     for (name, model, rate) in [("large", LARGE, 3.0), ("small", SMALL, 4.0)] {
-        let mut sim = Sim::new(&scenario(model, rate)).unwrap();
-        let mut fluid = Fluid::new(model, rate, 15.0);
-        sim.play(600.0, &two());
-        fluid.play(600.0, &two());
+        let mut pair = Pair::new(model, rate);
+        pair.play(600.0, &two());
 
-        let State::Llm(pool) = &sim.workloads()[0].state else { panic!("no LLM") };
+        let State::Llm(pool) = &pair.sim.workloads()[0].state else { panic!("no LLM") };
         let (sum, total) = pool
             .engines
             .values()
             .fold((0.0, 0), |(sum, total), engine| (sum + engine.first_token.sum, total + engine.first_token.total));
-        let (got, expected) = (fluid.flow.latency().unwrap(), sum / f64::from(u32::try_from(total).unwrap()));
+        let (got, expected) = (pair.fluid.flow.latency().unwrap(), sum / f64::from(u32::try_from(total).unwrap()));
         assert!((got / expected - 1.0).abs() < 0.2, "{name}: {got} s, request by request {expected} s");
     }
 }
@@ -291,7 +302,13 @@ fn an_idle_fluid_runs_dry() {
 
 #[test]
 fn the_length_of_a_step_hardly_matters() {
-    let [short, long] = [1.0, 60.0].map(|step| measured(&mut Fluid::new(LARGE, 6.0, step)));
+    let [short, long] = [1.0, 60.0].map(|step| {
+        let mut fluid = Fluid::new(LARGE, 6.0, step);
+        fluid.play(WARM, &two());
+        let before = look(&fluid);
+        fluid.play(MEASURED, &two());
+        did(&before, &look(&fluid))
+    });
 
     for ((what, short), (_, long)) in short.iter().zip(&long) {
         assert!((short / long - 1.0).abs() < 0.05, "{what}: {short} in steps of 1 s, {long} in steps of 60 s");
