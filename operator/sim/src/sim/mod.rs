@@ -6,7 +6,7 @@ pub mod histogram;
 pub mod llm;
 mod replica;
 pub mod service;
-mod source;
+pub(crate) mod source;
 pub mod training;
 mod truth;
 mod usage;
@@ -15,6 +15,7 @@ mod workload;
 pub use replica::{Replica, Stage};
 pub use truth::Truth;
 pub use usage::{Ledger, Level, Usage};
+pub(crate) use workload::load;
 pub use workload::{Running, State};
 
 use crate::scenario::{Change, Scenario, ScenarioError, SetError, Workload};
@@ -27,8 +28,6 @@ pub struct Tick {
     pub from: f64,
     /// Its end.
     pub until: f64,
-    /// Seconds since the scenario began, at its start; `None` before.
-    pub begun: Option<f64>,
 }
 
 impl Tick {
@@ -71,12 +70,13 @@ impl Sim {
 
     /// Plays one tick. `pods` gives each workload, by name, its replicas.
     pub fn step(&mut self, pods: &BTreeMap<String, Vec<Replica>>) {
+        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1) };
         self.begin(pods);
         self.change();
-        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1), begun: self.begun() };
+        let begun = self.begun();
         for workload in &mut self.workloads {
             let replicas = pods.get(&workload.spec.name).map_or(&[][..], Vec::as_slice);
-            workload.step(replicas, tick, &mut self.ledgers);
+            workload.step(replicas, tick, begun, &mut self.ledgers);
         }
         self.ledgers.retain(|uid, _| pods.values().flatten().any(|replica| replica.uid == *uid));
         self.ticks += 1;

@@ -157,6 +157,13 @@ fn own_queue(service: &Service) -> Option<Batch> {
     service.batch.clone().or(alone)
 }
 
+/// What `finished` requests need that kept the GPU busy for `busy` seconds.
+pub(crate) fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
+    let mut used = work::on_requests(busy);
+    used += around(service, finished, false, limit, seconds);
+    used
+}
+
 /// What `finished` requests need beside the GPU.
 fn around(service: &Service, finished: f64, warming: bool, limit: Option<f64>, seconds: f64) -> Usage {
     let compile = if warming { COMPILE_CORES } else { 0.0 };

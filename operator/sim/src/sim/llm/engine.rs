@@ -12,7 +12,7 @@ use crate::{
 use std::collections::VecDeque;
 
 /// Cores that the engine's own loop keeps busy while anything runs.
-const ENGINE_CORES: f64 = 1.0;
+pub(crate) const ENGINE_CORES: f64 = 1.0;
 /// Share of an iteration with kernels on the GPU; the rest is launching and sampling on the CPU.
 const KERNEL_SHARE: f64 = 0.97;
 /// SMs at work and tensor cycles in use while prompts are read: large matrix products.
@@ -61,10 +61,11 @@ pub struct Engine {
     pub caps: Histogram,
 }
 
-struct Iteration {
-    prefilled: u32,
-    prefill_seconds: f64,
-    decode_seconds: f64,
+/// One pass through the model.
+pub(crate) struct Iteration {
+    pub(crate) prefilled: u32,
+    pub(crate) prefill_seconds: f64,
+    pub(crate) decode_seconds: f64,
 }
 
 impl Engine {
@@ -139,8 +140,7 @@ impl Engine {
             }
             self.iterate(llm, &mut used);
         }
-        let cores = tokenizers + ENGINE_CORES * (1.0 - idle / tick.length());
-        used += cfs::charge(cores, 0.05 * cores, cpu_limit, tick.length());
+        charge_cpu(&mut used, tokenizers + ENGINE_CORES * (1.0 - idle / tick.length()), cpu_limit, tick.length());
         used
     }
 
@@ -223,7 +223,7 @@ impl Engine {
     }
 }
 
-fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv_tokens: f64) {
+pub(crate) fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv_tokens: f64) {
     let (prefill, decode) = (iteration.prefill_seconds * KERNEL_SHARE, iteration.decode_seconds * KERNEL_SHARE);
     let decode_tensor = DECODE.1 + DECODE_TENSOR_PER_SEQUENCE * batch;
     let weights = llm.weights_gib * 1_073_741_824.0;
@@ -239,4 +239,8 @@ fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv
         net_tx_bytes: batch * TOKEN_BYTES,
         ..Usage::default()
     };
+}
+
+pub(crate) fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
+    *used += cfs::charge(wanted, 0.05 * wanted, limit, seconds);
 }

@@ -22,6 +22,11 @@ struct Stretch {
     dense: f64,
 }
 
+/// What the GPU does in `seconds` that are all spent on requests.
+pub(super) fn on_requests(seconds: f64) -> Usage {
+    Stretch { begin: 0.0, end: seconds, dense: 1.0 }.over(seconds)
+}
+
 impl Work {
     /// Adds a stretch after all others; a share `dense` of it is spent on requests.
     pub(super) fn add(&mut self, begin: f64, end: f64, dense: f64) {
