@@ -1,6 +1,6 @@
 //! What the types cannot say: positive numbers, names that exist, causes that can be changed.
 
-use super::{Arrivals, Change, Llm, Model, NodeGroup, Rate, Scenario, Service, Trace, Training, Workload};
+use super::{Arrivals, Change, Llm, Model, NodeGroup, Rate, Scenario, Series, Service, Trace, Training, Workload};
 use std::collections::BTreeSet;
 
 /// The path of a field, and what is wrong with it and what to do.
@@ -71,11 +71,13 @@ impl Workload {
             Model::Service(service) => service.check().map_err(|problem| under("model.service", problem))?,
         }
         match (&self.model, &self.arrivals) {
-            (Model::Training(_), Arrivals::Trace(_)) => {
-                Err(("arrivals.trace".into(), "training takes a flow of samples; use arrivals.rate".into()))
-            }
+            (Model::Training(_), Arrivals::Trace(_)) => Err((
+                "arrivals.trace".into(),
+                "training takes a flow of samples; use arrivals.rate or arrivals.series".into(),
+            )),
             (_, Arrivals::Trace(trace)) => trace.check().map_err(|problem| under("arrivals.trace", problem)),
             (_, Arrivals::Rate(rate)) => rate.check().map_err(|problem| under("arrivals.rate", problem)),
+            (_, Arrivals::Series(series)) => series.check().map_err(|problem| under("arrivals.series", problem)),
         }
     }
 }
@@ -136,6 +138,13 @@ impl Rate {
             return Err(("steps".into(), "are not in order of time; sort them by at".into()));
         }
         Ok(())
+    }
+}
+
+impl Series {
+    fn check(&self) -> Result<(), Problem> {
+        not_negative("scale", self.scale)?;
+        positive("timeScale", self.time_scale)
     }
 }
 

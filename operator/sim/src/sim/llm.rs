@@ -11,6 +11,7 @@ use super::{
 };
 use crate::scenario::Llm;
 pub use engine::Engine;
+pub(crate) use engine::{ENGINE_CORES, Iteration, charge_cpu, charge_gpu};
 use std::collections::{BTreeMap, VecDeque};
 pub use tokens::Request;
 

@@ -160,7 +160,7 @@ impl Server {
     }
 }
 
-fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
+pub(crate) fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
     let wanted = finished * service.cpu_seconds_per_request / seconds + 0.1;
     let granted = cfs::granted(wanted, 0.2 * wanted, limit);
     let periods = granted.throttled.map_or(0.0, |_| seconds / cfs::PERIOD);

@@ -1,6 +1,6 @@
 //! What a pod used of its GPUs, its CPU and its network: counters that only rise, and levels.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Mul};
 
 /// Work done since the pod was first seen. GPU figures are for each GPU of the pod: its GPUs work alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,6 +42,27 @@ impl AddAssign for Usage {
         self.cfs_throttled += more.cfs_throttled;
         self.net_rx_bytes += more.net_rx_bytes;
         self.net_tx_bytes += more.net_tx_bytes;
+    }
+}
+
+/// The same work, so many times.
+impl Mul<f64> for Usage {
+    type Output = Self;
+
+    fn mul(self, times: f64) -> Self {
+        Self {
+            gpu_busy: self.gpu_busy * times,
+            sm_active: self.sm_active * times,
+            tensor_active: self.tensor_active * times,
+            dram_bytes: self.dram_bytes * times,
+            pcie_rx_bytes: self.pcie_rx_bytes * times,
+            pcie_tx_bytes: self.pcie_tx_bytes * times,
+            cpu_seconds: self.cpu_seconds * times,
+            cfs_periods: self.cfs_periods * times,
+            cfs_throttled: self.cfs_throttled * times,
+            net_rx_bytes: self.net_rx_bytes * times,
+            net_tx_bytes: self.net_tx_bytes * times,
+        }
     }
 }
 

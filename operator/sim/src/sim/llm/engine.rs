@@ -12,7 +12,7 @@ use crate::{
 use std::collections::VecDeque;
 
 /// Cores that the engine's own loop keeps busy while anything runs.
-const ENGINE_CORES: f64 = 1.0;
+pub(crate) const ENGINE_CORES: f64 = 1.0;
 /// Share of an iteration with kernels on the GPU; the rest is launching and sampling on the CPU.
 const KERNEL_SHARE: f64 = 0.97;
 /// SMs at work and tensor cycles in use while prompts are read: large matrix products.
@@ -53,10 +53,11 @@ pub struct Engine {
     pub whole: Histogram,
 }
 
-struct Iteration {
-    prefilled: u32,
-    prefill_seconds: f64,
-    decode_seconds: f64,
+/// One pass through the model.
+pub(crate) struct Iteration {
+    pub(crate) prefilled: u32,
+    pub(crate) prefill_seconds: f64,
+    pub(crate) decode_seconds: f64,
 }
 
 impl Engine {
@@ -206,7 +207,7 @@ impl Engine {
     }
 }
 
-fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv_tokens: f64) {
+pub(crate) fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv_tokens: f64) {
     let (prefill, decode) = (iteration.prefill_seconds * KERNEL_SHARE, iteration.decode_seconds * KERNEL_SHARE);
     let decode_tensor = DECODE.1 + DECODE_TENSOR_PER_SEQUENCE * batch;
     let weights = llm.weights_gib * 1_073_741_824.0;
@@ -224,7 +225,7 @@ fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv
     };
 }
 
-fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
+pub(crate) fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
     let granted = cfs::granted(wanted, 0.05 * wanted, limit);
     used.cpu_seconds += granted.cores * seconds;
     if let Some(throttled) = granted.throttled {
