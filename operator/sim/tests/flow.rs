@@ -93,13 +93,42 @@ fn between(before: (f64, [Usage; 2]), after: (f64, [Usage; 2])) -> Did {
 
 #[test]
 fn print() {
-    for (name, model) in [("large", LARGE), ("small", SMALL), ("serial", SERIAL), ("cache", SHORT_OF_CACHE), ("tokenizers", SHORT_OF_TOKENIZERS), ("service", SERVICE), ("cpu", SERVICE_ON_CPU), ("one", SERVICE_ONE_BY_ONE)] {
+    for (name, model) in [
+        ("large", LARGE),
+        ("small", SMALL),
+        ("serial", SERIAL),
+        ("cache", SHORT_OF_CACHE),
+        ("tokenizers", SHORT_OF_TOKENIZERS),
+        ("service", SERVICE),
+        ("cpu", SERVICE_ON_CPU),
+        ("one", SERVICE_ONE_BY_ONE),
+    ] {
         let most = by_request(model, 400.0).finished;
-        let cap = Flow::new(&scenario(model, 1.0).workloads[0]).capacity(wellfed_sim::flow::Work{amount:1.0,prompt_tokens:512.0,output_tokens:128.0}, 2, Some(8.0));
+        let cap = Flow::new(&scenario(model, 1.0).workloads[0]).capacity(
+            wellfed_sim::flow::Work { amount: 1.0, prompt_tokens: 512.0, output_tokens: 128.0 },
+            2,
+            Some(8.0),
+        );
         println!("{name} most {most} capacity {cap}");
         for load in [0.03, 0.3, 0.8, 1.3] {
             let (a, b) = (by_request(model, load * most), as_fluid(model, load * most, 15.0));
-            println!("  {load}: thr {:.3} {:.3} busy {:.3} {:.3} sm {:.3} {:.3} tensor {:.4} {:.4} dram {:.3e} {:.3e} cpu {:.2} {:.2} thrott {:.2} {:.2}", a.finished, b.finished, a.used.gpu_busy, b.used.gpu_busy, a.used.sm_active, b.used.sm_active, a.used.tensor_active, b.used.tensor_active, a.used.dram_bytes, b.used.dram_bytes, a.used.cpu_seconds, b.used.cpu_seconds, a.used.cfs_throttled, b.used.cfs_throttled);
+            println!(
+                "  {load}: thr {:.3} {:.3} busy {:.3} {:.3} sm {:.3} {:.3} tensor {:.4} {:.4} dram {:.3e} {:.3e} cpu {:.2} {:.2} thrott {:.2} {:.2}",
+                a.finished,
+                b.finished,
+                a.used.gpu_busy,
+                b.used.gpu_busy,
+                a.used.sm_active,
+                b.used.sm_active,
+                a.used.tensor_active,
+                b.used.tensor_active,
+                a.used.dram_bytes,
+                b.used.dram_bytes,
+                a.used.cpu_seconds,
+                b.used.cpu_seconds,
+                a.used.cfs_throttled,
+                b.used.cfs_throttled
+            );
         }
     }
 }
