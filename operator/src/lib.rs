@@ -10,6 +10,7 @@ pub mod cycle;
 pub mod due;
 pub mod events;
 pub mod evidence;
+mod exits;
 pub mod failing;
 mod happenings;
 pub mod health;

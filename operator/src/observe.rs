@@ -2,6 +2,8 @@
 
 use crate::catalog::{Catalog, TargetKey};
 use crate::contest::Foreign;
+use crate::evidence::Exit;
+use crate::exits::exits;
 use crate::intent::Settings;
 use crate::recall::Recall;
 use crate::refusal::{Refusal, RefusalReason};
@@ -64,6 +66,8 @@ pub struct Ready {
     pub stuck: Option<Stuck>,
     /// Its Ready pods: name, and since when.
     pub ready_pods: Vec<(String, Timestamp)>,
+    /// How the GPU containers of its pods ended last.
+    pub exits: Vec<Exit>,
 }
 
 /// What is looked at.
@@ -187,7 +191,8 @@ fn looked_at(
         memory: recall.memory(&id.uid, workload),
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    (Ready { resolved, settling, contested, foreign, stuck, ready_pods }, state)
+    let exits = exits(&resolved.targets, look.catalog);
+    (Ready { resolved, settling, contested, foreign, stuck, ready_pods, exits }, state)
 }
 
 fn ready_since(pod: &Pod) -> Option<(String, Timestamp)> {
