@@ -9,6 +9,7 @@ mod conditions;
 mod crd;
 mod duration;
 mod gate;
+mod model;
 mod pool;
 mod quantity;
 mod shares;
@@ -20,7 +21,8 @@ pub use behavior::{Behavior, PolicyType, ScalingPolicy, ScalingRules, SelectPoli
 pub use conditions::{Condition, ConditionStatus};
 pub use crd::{all, yaml_of};
 pub use duration::{DurationError, GoDuration};
-pub use gate::{Gate, GateMode, GateThresholds, OnUnknown};
+pub use gate::{Gate, GateMode, OnUnknown};
+pub use model::{Dtype, Model, Params, ParamsError};
 pub use pool::{CapacityType, GpuPool, GpuPoolSpec, GpuShape, PoolLimits};
 pub use quantity::{Quantity, QuantityError};
 pub use shares::IntOrPercent;

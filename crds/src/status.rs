@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Written only when something in it changes; live values are metrics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -63,6 +64,9 @@ pub struct PolicyStatus {
     pub on_unknown: String,
     /// The stabilisation window before shrinking.
     pub scale_down_window: String,
+    /// The gate's thresholds that are not as built in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, String>,
 }
 
 /// One pool's share.

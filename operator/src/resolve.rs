@@ -1,12 +1,14 @@
 //! Intent + cluster → what can be decided, or why not.
 
-use crate::catalog::{Catalog, Target, TargetKey, key};
-use crate::intent::Intent;
+use crate::catalog::{Catalog, Target, TargetKey, key, price};
+use crate::intent::{Intent, Measure};
 use crate::refusal::{Refusal, RefusalReason, did_you_mean};
 use crate::signals::SignalSource;
 use std::sync::Arc;
+use wellfed_crds::GpuPoolSpec;
 use wellfed_engine::policy::{Mode, Policy};
-use wellfed_engine::units::Gpus;
+use wellfed_engine::sizing::{Misfit, Offer, misfit};
+use wellfed_engine::units::{Gpus, PoolName};
 
 /// A workload that can be decided.
 pub struct Resolved {
@@ -14,12 +16,16 @@ pub struct Resolved {
     pub policy: Policy,
     /// In the order of `policy.signals`.
     pub sources: Vec<Arc<dyn SignalSource>>,
+    /// Signals that describe the work and ask for nothing.
+    pub measures: Vec<(Measure, Arc<dyn SignalSource>)>,
     /// In the order of `policy.pools`.
     pub targets: Vec<(TargetKey, Target)>,
     /// `spec.replicas`.
     pub replicas: i32,
     /// Who else drives a target: then nothing is written.
     pub driven: Option<Driven>,
+    /// The model can't fit where it runs.
+    pub misfit: Option<Misfit>,
 }
 
 /// Another writer of a target's replicas.
@@ -61,13 +67,28 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
     let targets = targets(intent, namespace, catalog)?;
     let gpus = gpus_per_replica(intent, &targets).map_err(|refusal| Unresolved::Refused(vec![refusal]))?;
     let driven = targets.iter().find_map(|(key, target)| driven(key, target, catalog));
+    let policy = Policy { gpus_per_replica: gpus, ..intent.policy.clone() };
+    let misfit = policy.model.and_then(|_| misfit(&policy, &offers(namespace, catalog), None));
     Ok(Resolved {
-        policy: Policy { gpus_per_replica: gpus, ..intent.policy.clone() },
+        policy,
         sources: intent.sources.clone(),
+        measures: intent.measures.clone(),
         targets,
         replicas: intent.replicas,
         driven,
+        misfit,
     })
+}
+
+/// Every pool that workloads of `namespace` may name.
+fn offers(namespace: &str, catalog: &Catalog) -> Vec<Offer> {
+    let pools = catalog.pools.iter().filter(|(_, pool)| catalog.allows(pool, namespace));
+    let offer = |(name, pool): (&String, &GpuPoolSpec)| {
+        let memory = pool.gpus.as_ref().and_then(|gpus| gpus.memory);
+        let memory = memory.and_then(|mebibytes| u32::try_from(mebibytes).ok());
+        Offer { pool: PoolName::from(name.as_str()), memory, price: price(pool) }
+    };
+    pools.map(offer).collect()
 }
 
 fn pool_refusals(intent: &Intent, namespace: &str, catalog: &Catalog) -> Vec<Refusal> {

@@ -13,13 +13,16 @@ pub mod gate;
 mod judge;
 mod ledger;
 pub mod memory;
+pub mod money;
 pub mod opinion;
+pub mod overrides;
 pub mod plan;
 pub mod policy;
 pub mod reading;
 pub mod remedies;
 mod remember;
 pub mod rules;
+pub mod sizing;
 pub mod span;
 pub mod steps;
 #[doc(hidden)]
