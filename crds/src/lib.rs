@@ -30,7 +30,9 @@ pub use signal::{
     PrometheusSource, ScaleSource, ServerMetric, ServerSource, Signal, SignalRole, SignalSlo, SignalSource,
     SignalTarget, SignalType, TargetType, TritonSource,
 };
-pub use status::{DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus, StepStatus};
+pub use status::{
+    CommandStatus, DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus, StepStatus,
+};
 pub use workload::{
     Class, Fallback, FallbackBehavior, GpuWorkload, GpuWorkloadSpec, Mode, ScaleTargetRef, WorkloadPool,
 };

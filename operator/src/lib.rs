@@ -1,5 +1,6 @@
 //! The wellfed operator. `cycle.rs` is the straight line; the decisions themselves are in the crate `wellfed-engine`.
 
+mod advice;
 pub mod apply;
 pub mod catalog;
 pub mod cli;
@@ -11,6 +12,7 @@ pub mod due;
 pub mod events;
 pub mod evidence;
 pub mod failing;
+mod fit;
 mod happenings;
 pub mod health;
 pub mod intent;

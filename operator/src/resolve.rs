@@ -196,3 +196,64 @@ impl Driven {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intent::{Settings, intent};
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    fn catalog(gpus: u32) -> Catalog {
+        let target = Target {
+            replicas: 1,
+            resource_version: "1".into(),
+            gpus,
+            cpu_limit: None,
+            container: "vllm".into(),
+            owner: None,
+            failure: None,
+            selector: None,
+        };
+        let pool = |memory: i64, price: &str| {
+            let gpus = json!({ "memory": memory });
+            let pool =
+                json!({ "capacityType": "Spot", "nodeSelector": { "a": "b" }, "gpus": gpus, "pricePerGpuHour": price });
+            serde_json::from_value(pool).unwrap()
+        };
+        let mut catalog = Catalog::default();
+        catalog.targets.insert(("demo".into(), "Deployment".into(), "chat".into()), target);
+        catalog.pools = [("t4".to_owned(), pool(15_360, "0.53")), ("a100".to_owned(), pool(81_920, "3.43"))].into();
+        catalog
+    }
+
+    fn misfit_with(gpus: u32, params: &str) -> Option<String> {
+        let spec = json!({
+            "maxReplicas": 4,
+            "model": { "params": params, "dtype": "FP16" },
+            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "chat" },
+            "signals": [{ "name": "replicas", "source": { "scale": {} } }],
+            "pools": [{ "name": "t4" }],
+        });
+        let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
+        let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
+        resolve(&intent, "demo", &catalog(gpus)).ok().unwrap().misfit.map(|misfit| misfit.sentence())
+    }
+
+    #[test]
+    fn a_model_that_cannot_fit_is_a_warning_with_the_cheapest_pool_that_holds_it() {
+        assert_eq!(
+            misfit_with(1, "7B").as_deref(),
+            Some(
+                "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
+                 \"t4\"; pool \"a100\" is the cheapest that holds it"
+            )
+        );
+    }
+
+    #[test]
+    fn a_changed_template_or_model_is_looked_at_anew() {
+        assert_eq!(misfit_with(2, "7B"), None, "the template asks for two GPUs now");
+        assert_eq!(misfit_with(1, "3B"), None, "the spec names a smaller model now");
+    }
+}

@@ -125,9 +125,9 @@ fn finding(count: &Count, policy: &Policy) -> FindingStatus {
                 threshold: measure.threshold.map(explain::number),
             })
             .collect(),
-        remedies: remedies
-            .map(|one| format!("{}: {} ({}; {})", one.setting, one.value, one.gain, one.source))
-            .collect(),
+        remedies: remedies.map(ToString::to_string).collect(),
+        commands: Vec::new(),
+        savings: None,
         first_seen: count.first.0,
         since: count.standing.unwrap_or(count.first).0,
     }

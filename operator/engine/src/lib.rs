@@ -4,6 +4,7 @@
 //! the next decision needs.
 
 mod changes;
+pub mod commands;
 pub mod decide;
 pub mod decision;
 mod desires;
@@ -22,6 +23,7 @@ pub mod reading;
 pub mod remedies;
 mod remember;
 pub mod rules;
+pub mod savings;
 pub mod sizing;
 pub mod span;
 pub mod steps;

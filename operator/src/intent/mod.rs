@@ -5,6 +5,8 @@ mod gate;
 mod model;
 mod pools;
 mod signals;
+#[cfg(test)]
+mod tests;
 
 use crate::config::Config;
 use crate::refusal::{Refusal, RefusalReason};
