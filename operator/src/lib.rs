@@ -11,6 +11,7 @@ pub mod cycle;
 pub mod due;
 pub mod events;
 pub mod evidence;
+mod exits;
 pub mod failing;
 mod fit;
 mod happenings;
