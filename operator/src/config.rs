@@ -1,8 +1,11 @@
 //! The administrator's file: which Prometheus servers there are, and how far a tenant's query may see.
 
+use crate::overrides::{self, OverrideError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use wellfed_crds::Quantity;
+use wellfed_engine::rules::Thresholds;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -14,6 +17,27 @@ pub struct Config {
     /// Where the gate reads its evidence.
     #[serde(default)]
     pub evidence: EvidenceConfig,
+    /// How the gate judges, where a workload does not say.
+    #[serde(default)]
+    pub gate: GateConfig,
+}
+
+/// How the gate judges, where a workload does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GateConfig {
+    /// Thresholds by name, as in `spec.gate.thresholds`.
+    #[serde(default)]
+    pub thresholds: BTreeMap<String, Quantity>,
+}
+
+impl GateConfig {
+    /// What is built in, with these; the first that can't be set, and why.
+    pub fn resolved(&self) -> Result<Thresholds, (String, OverrideError)> {
+        self.thresholds.iter().try_fold(Thresholds::default(), |base, (name, value)| {
+            overrides::set(&base, name, value).map_err(|error| (name.clone(), error))
+        })
+    }
 }
 
 /// One Prometheus.
@@ -151,6 +175,16 @@ pub enum ConfigError {
         /// The name.
         name: String,
     },
+    /// A threshold that can't be set.
+    #[error("the configuration file {path} has gate.thresholds.{name}: {error}")]
+    Threshold {
+        /// Where it is.
+        path: String,
+        /// The name.
+        name: String,
+        /// What is wrong.
+        error: OverrideError,
+    },
 }
 
 impl Config {
@@ -176,6 +210,9 @@ impl Config {
         let evidence = &config.evidence.endpoint;
         if !config.prometheus.is_empty() && config.named(evidence).is_none() {
             return Err(ConfigError::NoEvidence { path, name: evidence.clone() });
+        }
+        if let Err((name, error)) = config.gate.resolved() {
+            return Err(ConfigError::Threshold { path, name, error });
         }
         Ok(config)
     }
@@ -209,6 +246,20 @@ mod tests {
         assert!(message("prometheus: [{name: a, uri: 'http://p'}]").contains("uri"));
         assert!(message("prometheus: [{name: a, url: x}, {name: a, url: y}]").contains("\"a\" twice"));
         assert!(message("prometheus: [{name: a, url: x}]").contains("evidence.endpoint \"default\""));
+        assert!(message("gate: {thresholds: {busyForm: 0.8}}").contains("gate.thresholds.busyForm: no threshold"));
+        assert!(message("gate: {thresholds: {busyFrom: 80}}").contains("80 is no share"));
+    }
+
+    #[test]
+    fn thresholds_are_numbers_or_quantities() {
+        let config = parse("gate: {thresholds: {busyFrom: 0.8, throttledFrom: 400m, serialBelow: 2}}").unwrap();
+
+        let resolved = config.gate.resolved().unwrap();
+        assert_eq!([resolved.busy_from, resolved.throttled_from, resolved.serial_below], [0.8, 0.4, 2.0]);
+    }
+
+    #[test]
+    fn names_of_a_trainers_metrics_are_names() {
         for wrong in ["rate(x[1m])", "1st", "", "a-b"] {
             let text = format!("evidence: {{trainer: {{loss: ['{wrong}']}}}}");
             assert!(parse(&text).unwrap_err().contains("no metric name"), "{wrong}");

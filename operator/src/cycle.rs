@@ -116,6 +116,7 @@ impl Cycle {
             lease: &self.lease,
             identity: &self.identity,
             stopped: stopped.as_deref(),
+            pools: &seen.world.pools,
             now,
         };
         reporter.report(&seen.subjects, &decided, &outcomes, &mut self.told).await;

@@ -5,6 +5,7 @@ use crate::contest::Foreign;
 use crate::evidence::Exit;
 use crate::exits::exits;
 use crate::intent::Settings;
+use crate::measures::measures;
 use crate::recall::Recall;
 use crate::refusal::{Refusal, RefusalReason};
 use crate::resolve::{Resolved, Unresolved, resolve};
@@ -101,7 +102,9 @@ pub fn observe(look: &Lookout<'_>, recall: &mut Recall) -> Observed {
         let id = id(&object);
         let state = match subject(&object, &id, look, recall, &mut claimed) {
             Ok((ready, workload)) => {
-                asks.extend(ready.resolved.sources.iter().filter_map(|source| source.ask()).cloned());
+                let measures = ready.resolved.measures.iter().map(|(_, source)| source);
+                let sources = ready.resolved.sources.iter().chain(measures);
+                asks.extend(sources.filter_map(|source| source.ask()).cloned());
                 workloads.push(workload);
                 SubjectState::Resolved(Box::new(ready))
             }
@@ -186,6 +189,7 @@ fn looked_at(
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         policy: resolved.policy.clone(),
         pools,
+        measures: measures(id, &resolved, &signals, look),
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
         memory: recall.memory(&id.uid, workload),
