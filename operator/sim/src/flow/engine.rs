@@ -37,7 +37,7 @@ impl Lengths {
 }
 
 /// One LLM server.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Engine {
     /// Requests in front of the tokenizer.
     tokenizing: f64,
@@ -45,9 +45,55 @@ pub(super) struct Engine {
     inside: f64,
     /// Of these, in the batch.
     batch: f64,
-    /// Requests tokenised and finished in the last step.
-    tokenized: f64,
-    finished: f64,
+}
+
+/// What is the same for all servers in one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub llm: &'a Llm,
+    pub lengths: Lengths,
+    /// Servers that take work.
+    pub servers: u32,
+    pub seconds: f64,
+}
+
+/// A server at the start of a step, what comes in over it, and the cores that the container may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Asked {
+    pub engine: Engine,
+    pub new: f64,
+    pub cpu_limit: Option<f64>,
+}
+
+/// The server at the end of the step, and what it did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub engine: Engine,
+    pub finished: f64,
+    pub used: Usage,
+}
+
+impl Step<'_> {
+    pub fn run(self, Asked { engine, new, cpu_limit }: Asked) -> Done {
+        let Self { llm, lengths, servers, seconds } = self;
+        let wanted = engine.tokenizing + new;
+        let tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
+        let amount = engine.inside + tokenized;
+        let inside = law(llm, lengths, engine.batch).left(amount, seconds);
+        let most = most_in_batch(llm, lengths);
+        let engine = Engine { tokenizing: wanted - tokenized, inside, batch: inside.min(most) };
+
+        let busy = busy(servers, engine.batch, most);
+        let in_batch = if busy > 0.0 { engine.batch / busy } else { 1.0 };
+        let mut used = gpu(llm, lengths, amount - inside, in_batch, seconds);
+        let threads = if engine.tokenizing > 0.0 {
+            llm.tokenizer.cores.ceil().max(1.0)
+        } else {
+            tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
+        };
+        charge_cpu(&mut used, threads + ENGINE_CORES * busy, cpu_limit, seconds);
+        Done { engine, finished: amount - inside, used }
+    }
 }
 
 impl Engine {
@@ -67,31 +113,6 @@ impl Engine {
         let back = self.load() - running;
         (self.tokenizing, self.inside) = (0.0, running);
         back
-    }
-
-    /// Takes `new` requests over `seconds` and works for so long; returns how many were finished.
-    pub fn run(&mut self, llm: &Llm, lengths: Lengths, new: f64, cpu_limit: Option<f64>, seconds: f64) -> f64 {
-        let wanted = self.tokenizing + new;
-        self.tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
-        self.tokenizing = wanted - self.tokenized;
-        let amount = self.inside + self.tokenized;
-        self.inside = law(llm, lengths, self.batch).left(amount, seconds);
-        self.finished = amount - self.inside;
-        self.batch = self.inside.min(most_in_batch(llm, lengths));
-        self.finished
-    }
-
-    /// What the last run used, if there was a batch for a share of `busy` of its `seconds`.
-    pub fn used(&self, llm: &Llm, lengths: Lengths, busy: f64, cpu_limit: Option<f64>, seconds: f64) -> Usage {
-        let batch = if busy > 0.0 { self.batch / busy } else { 1.0 };
-        let mut used = gpu(llm, lengths, self.finished, batch, seconds);
-        let threads = if self.tokenizing > 0.0 {
-            llm.tokenizer.cores.ceil().max(1.0)
-        } else {
-            self.tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
-        };
-        charge_cpu(&mut used, threads + ENGINE_CORES * busy, cpu_limit, seconds);
-        used
     }
 
     /// Seconds to the first token of a request that comes in now.
@@ -124,7 +145,7 @@ fn law(llm: &Llm, lengths: Lengths, batch: f64) -> Law {
 }
 
 /// Most requests in the batch: its cap, the KV cache, and how many prompts an iteration may read.
-pub(super) fn most_in_batch(llm: &Llm, lengths: Lengths) -> f64 {
+fn most_in_batch(llm: &Llm, lengths: Lengths) -> f64 {
     // Half of its answer is there, on the average.
     let held = f64::from(llm.kv_capacity_tokens) / (lengths.prompt + lengths.output / 2.0);
     let read = lengths.output * (f64::from(llm.batched_tokens) / lengths.prompt).floor().max(1.0);

@@ -2,8 +2,7 @@
 
 use super::{
     Work,
-    busy::busy,
-    engine::{Engine, Lengths, most_in_batch},
+    engine::{Asked, Engine, Lengths, Step},
     seats::Seats,
 };
 use crate::scenario::Llm;
@@ -37,31 +36,28 @@ impl LlmFlow {
         let level = self.level();
         self.held = level.map_or(self.held, |_| 0.0);
         let mut finished = 0.0;
-        for (seat, replica) in self.seats.iter_mut().zip(replicas) {
+        let step = Step { llm, lengths: self.lengths, servers: self.seats.ready().count() as u32, seconds };
+        let mut last = None;
+        for (seat, replica) in self.seats.iter_mut().zip(replicas).filter(|(seat, _)| seat.opened) {
             let taken = level.filter(|_| seat.stage == Stage::Ready);
             let new = taken.map_or(0.0, |level| (level - seat.inside.load()).max(0.0));
-            finished += seat.inside.run(llm, self.lengths, new, replica.cpu_limit, seconds);
-            self.cpu_limit = replica.cpu_limit;
-        }
-        self.charge(llm, replicas, seconds, ledgers);
-        finished
-    }
-
-    fn charge(&self, llm: &Llm, replicas: &[Replica], seconds: f64, ledgers: &mut BTreeMap<String, Ledger>) {
-        let (most, servers) = (most_in_batch(llm, self.lengths), self.seats.ready().count() as u32);
-        // Level servers share one answer.
-        let mut known = (f64::INFINITY, 1.0);
-        for (seat, replica) in self.seats.iter().zip(replicas).filter(|(seat, _)| seat.opened) {
-            let batch = seat.inside.batch();
-            if (known.0 - batch).abs() > 1e-9 {
-                known = (batch, busy(servers, batch, most));
-            }
+            let asked = Asked { engine: seat.inside, new, cpu_limit: replica.cpu_limit };
+            let done = match last {
+                // Level servers share one answer.
+                Some((same, done)) if same == asked => done,
+                _ => step.run(asked),
+            };
+            last = Some((asked, done));
+            seat.inside = done.engine;
+            finished += done.finished;
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
-            ledger.used += seat.inside.used(llm, self.lengths, known.1, replica.cpu_limit, seconds);
+            ledger.used += done.used;
             // As in the request-level model: a fixed share of the card, whatever the load.
             ledger.level.gpu_memory_mib = f64::INFINITY;
             ledger.level.memory_bytes = 9e9;
+            self.cpu_limit = replica.cpu_limit;
         }
+        finished
     }
 
     pub fn queue(&self) -> f64 {
