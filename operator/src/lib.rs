@@ -27,6 +27,7 @@ pub mod report;
 pub mod resolve;
 pub mod run;
 pub mod signals;
+pub mod simulate;
 pub mod slim;
 pub mod status;
 pub mod stuck;
