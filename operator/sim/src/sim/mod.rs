@@ -1,6 +1,7 @@
 //! The pure core: causes and pods in, work done out. No clock, no network, no metric names.
 
-mod cfs;
+pub(crate) mod cfs;
+mod even;
 pub mod histogram;
 pub mod llm;
 mod replica;
@@ -27,6 +28,8 @@ pub struct Tick {
     pub from: f64,
     /// Its end.
     pub until: f64,
+    /// Seconds since the scenario began, at its start; `None` before.
+    pub begun: Option<f64>,
 }
 
 impl Tick {
@@ -69,13 +72,12 @@ impl Sim {
 
     /// Plays one tick. `pods` gives each workload, by name, its replicas.
     pub fn step(&mut self, pods: &BTreeMap<String, Vec<Replica>>) {
-        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1) };
         self.begin(pods);
         self.change();
-        let begun = self.begun();
+        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1), begun: self.begun() };
         for workload in &mut self.workloads {
             let replicas = pods.get(&workload.spec.name).map_or(&[][..], Vec::as_slice);
-            workload.step(replicas, tick, begun, &mut self.ledgers);
+            workload.step(replicas, tick, &mut self.ledgers);
         }
         self.ledgers.retain(|uid, _| pods.values().flatten().any(|replica| replica.uid == *uid));
         self.ticks += 1;

@@ -59,17 +59,11 @@ impl Running {
         Ok(Self { spec: spec.clone(), state, source, arrived: 0.0, marks, ready: 0, cause: "as written".into() })
     }
 
-    /// Plays one tick; nothing arrives while `begun` is `None`.
-    pub(super) fn step(
-        &mut self,
-        replicas: &[Replica],
-        tick: Tick,
-        begun: Option<f64>,
-        ledgers: &mut BTreeMap<String, Ledger>,
-    ) {
+    /// Plays one tick; nothing arrives before the scenario begins.
+    pub(super) fn step(&mut self, replicas: &[Replica], tick: Tick, ledgers: &mut BTreeMap<String, Ledger>) {
         self.ready = replicas.iter().filter(|replica| replica.stage == Stage::Ready).count();
         load(replicas, tick, ledgers);
-        let stretch = begun.map(|begun| Stretch { from: tick.from, length: tick.length(), begun });
+        let stretch = tick.begun.map(|begun| Stretch { from: tick.from, length: tick.length(), begun });
         let requests = |source: &mut Source, arrivals: &Arrivals| {
             stretch.map_or_else(Vec::new, |stretch| source.requests(arrivals, stretch))
         };
@@ -129,7 +123,7 @@ impl Running {
                 ((pool.in_system() - running) as f64, running as f64)
             }
             State::Training(run) => (run.backlog, self.ready as f64),
-            State::Service(pool) => (pool.queue.len() as f64, (pool.in_system() - pool.queue.len()) as f64),
+            State::Service(pool) => (pool.waiting() as f64, (pool.in_system() - pool.waiting()) as f64),
         };
         Truth::over(&self.marks, &self.cause).with(queue, running, self.ready)
     }
