@@ -219,9 +219,11 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_eight_perce
 /// A second replica comes after two minutes of too much load; two minutes later arrivals end.
 #[test]
 fn a_backlog_grows_and_drains_as_request_by_request() {
+    // Equal requests that begin together, after a warm-up, would go on sharing the fixed cost of their prefills.
+    let warms_up = LARGE.replace("}}}", "}, warmUp: 40s}}").replace("prefillFixedMs: 20", "prefillFixedMs: 0");
     for (name, model, rate) in [
         ("large", LARGE, 9.0),
-        ("large that warms up", &LARGE.replace("}}}", "}, warmUp: 40s}}"), 9.0),
+        ("large that warms up", &warms_up, 9.0),
         ("service", SERVICE, 80.0),
         ("service that warms up", &SERVICE.replace("}}", ", warmUp: 40s}}"), 80.0),
         ("batched", BATCHED, 400.0),
@@ -234,9 +236,8 @@ fn a_backlog_grows_and_drains_as_request_by_request() {
             let replicas = if quarter < 8 { &[replica("a", Stage::Ready)][..] } else { &two() };
             pair.play(15.0, replicas);
 
-            // A fluid finishes from the first second on, requests come out after a whole stay: up to a batch apart. And
-            // equal requests that began together go on sharing their prefills.
-            let bound = 32.0 + 0.04 * pair.fluid.arrived;
+            // A fluid finishes from the first second on, requests come out after a whole stay: up to a batch apart.
+            let bound = 32.0 + 0.03 * pair.fluid.arrived;
             let (sim, fluid) = (&pair.sim, &pair.fluid);
             for (what, got, expected) in
                 [("finished", fluid.finished(), sim.finished()), ("waiting", fluid.waiting(), sim.waiting())]
