@@ -1,6 +1,6 @@
 //! One LLM server as a fluid: tokenizer, waiting, batch; and what that does to its GPU.
 
-use super::{Work, law::Law};
+use super::{Work, busy::busy, law::Law};
 use crate::scenario::{Llm, Tokenizer};
 use crate::sim::Usage;
 use crate::sim::llm::{ENGINE_CORES, Iteration, charge_cpu, charge_gpu};
@@ -37,7 +37,7 @@ impl Lengths {
 }
 
 /// One LLM server.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Engine {
     /// Requests in front of the tokenizer.
     tokenizing: f64,
@@ -47,10 +47,53 @@ pub(super) struct Engine {
     batch: f64,
 }
 
-/// What a server did.
+/// What is the same for all servers in one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub llm: &'a Llm,
+    pub lengths: Lengths,
+    /// Servers that take work.
+    pub servers: u32,
+    pub seconds: f64,
+}
+
+/// A server at the start of a step, what comes in over it, and the cores that the container may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Asked {
+    pub engine: Engine,
+    pub new: f64,
+    pub cpu_limit: Option<f64>,
+}
+
+/// The server at the end of the step, and what it did.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
+    pub engine: Engine,
     pub finished: f64,
     pub used: Usage,
+}
+
+impl Step<'_> {
+    pub fn run(self, Asked { engine, new, cpu_limit }: Asked) -> Done {
+        let Self { llm, lengths, servers, seconds } = self;
+        let wanted = engine.tokenizing + new;
+        let tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
+        let amount = engine.inside + tokenized;
+        let inside = law(llm, lengths, engine.batch).left(amount, seconds);
+        let most = most_in_batch(llm, lengths);
+        let engine = Engine { tokenizing: wanted - tokenized, inside, batch: inside.min(most) };
+
+        let busy = busy(servers, engine.batch, most);
+        let in_batch = if busy > 0.0 { engine.batch / busy } else { 1.0 };
+        let mut used = gpu(llm, lengths, amount - inside, in_batch, seconds);
+        let threads = if engine.tokenizing > 0.0 {
+            llm.tokenizer.cores.ceil().max(1.0)
+        } else {
+            tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
+        };
+        charge_cpu(&mut used, threads + ENGINE_CORES * busy, cpu_limit, seconds);
+        Done { engine, finished: amount - inside, used }
+    }
 }
 
 impl Engine {
@@ -72,36 +115,13 @@ impl Engine {
         back
     }
 
-    /// Runs for `seconds`, over which `new` requests come in.
-    pub fn run(&mut self, llm: &Llm, lengths: Lengths, new: f64, cpu_limit: Option<f64>, seconds: f64) -> Done {
-        let wanted = self.tokenizing + new;
-        let tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
-        self.tokenizing = wanted - tokenized;
-        let amount = self.inside + tokenized;
-        self.inside = law(llm, lengths, self.batch).left(amount, seconds);
-        let finished = amount - self.inside;
-        let most = most_in_batch(llm, lengths);
-        self.batch = self.inside.min(most);
-        // Far below the cap requests come and go by chance: with so many on the average, none is there this often.
-        let busy = if self.inside < most { 1.0 - (-self.batch).exp() } else { 1.0 };
-        let mut used = gpu(llm, lengths, finished, if busy > 0.0 { self.batch / busy } else { 1.0 }, seconds);
-        let threads = if self.tokenizing > 0.0 {
-            llm.tokenizer.cores.ceil().max(1.0)
-        } else {
-            tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
-        };
-        charge_cpu(&mut used, threads + ENGINE_CORES * busy, cpu_limit, seconds);
-        Done { finished, used }
-    }
-
     /// Seconds to the first token of a request that comes in now.
     pub fn first_token(&self, llm: &Llm, lengths: Lengths, cpu_limit: Option<f64>) -> f64 {
         let tokenizer = &llm.tokenizer;
         let stage = self.tokenizing / tokens_rate(tokenizer, cpu_limit) + tokens_took(tokenizer, cpu_limit);
         let waiting = (self.inside - self.batch) / law(llm, lengths, self.batch).most;
         let prefill = (llm.prefill_fixed_ms + llm.prefill_ms_per_token * lengths.prompt) / 1000.0;
-        let busy = 1.0 - (-self.batch).exp();
-        let under_way = busy * decode_seconds(llm, self.batch) / 2.0;
+        let under_way = busy(1, self.batch, most_in_batch(llm, lengths)) * decode_seconds(llm, self.batch) / 2.0;
         stage + waiting + under_way + prefill + decode_seconds(llm, self.batch + 1.0)
     }
 }

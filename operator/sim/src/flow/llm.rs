@@ -2,7 +2,7 @@
 
 use super::{
     Work,
-    engine::{Engine, Lengths},
+    engine::{Asked, Engine, Lengths, Step},
     seats::Seats,
 };
 use crate::scenario::Llm;
@@ -36,15 +36,21 @@ impl LlmFlow {
         let level = self.level();
         self.held = level.map_or(self.held, |_| 0.0);
         let mut finished = 0.0;
+        let step = Step { llm, lengths: self.lengths, servers: self.seats.ready().count() as u32, seconds };
+        let mut last = None;
         for (seat, replica) in self.seats.iter_mut().zip(replicas).filter(|(seat, _)| seat.opened) {
-            let new =
-                level.filter(|_| seat.stage == Stage::Ready).map_or(0.0, |level| (level - seat.inside.load()).max(0.0));
-            let done = seat.inside.run(llm, self.lengths, new, replica.cpu_limit, seconds);
+            let taken = level.filter(|_| seat.stage == Stage::Ready);
+            let new = taken.map_or(0.0, |level| (level - seat.inside.load()).max(0.0));
+            let asked = Asked { engine: seat.inside, new, cpu_limit: replica.cpu_limit };
+            let done = match last {
+                // Level servers share one answer.
+                Some((same, done)) if same == asked => done,
+                _ => step.run(asked),
+            };
+            last = Some((asked, done));
+            seat.inside = done.engine;
             finished += done.finished;
-            if !ledgers.contains_key(&replica.uid) {
-                ledgers.insert(replica.uid.clone(), Ledger::default());
-            }
-            let Some(ledger) = ledgers.get_mut(&replica.uid) else { continue };
+            let ledger = ledgers.entry(replica.uid.clone()).or_default();
             ledger.used += done.used;
             // As in the request-level model: a fixed share of the card, whatever the load.
             ledger.level.gpu_memory_mib = f64::INFINITY;

@@ -4,6 +4,7 @@
 //! step is solved implicitly, so that its length does not matter to the result once arrivals are steady. What this
 //! leaves out: the spread of lengths and of waiting times. Ask [`crate::sim::Sim`] for the tail of a latency.
 
+mod busy;
 mod engine;
 mod inflow;
 mod law;

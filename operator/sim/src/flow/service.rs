@@ -43,10 +43,7 @@ impl ServiceFlow {
                 done
             };
             all += done;
-            if !ledgers.contains_key(&replica.uid) {
-                ledgers.insert(replica.uid.clone(), Ledger::default());
-            }
-            let Some(ledger) = ledgers.get_mut(&replica.uid) else { continue };
+            let ledger = ledgers.entry(replica.uid.clone()).or_default();
             let busy = (done * service.gpu_seconds_per_request).min(seconds);
             ledger.used += usage(service, busy, done, replica.cpu_limit, seconds);
             ledger.level.gpu_memory_mib = service.gpu_memory_mib;
