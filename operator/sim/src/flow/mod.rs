@@ -140,5 +140,5 @@ impl Flow {
 
 fn training_capacity(training: &crate::scenario::Training, replicas: u32, cpu_limit: Option<f64>) -> f64 {
     let pace = crate::sim::training::Pace::of(training, replicas, cpu_limit);
-    f64::from(replicas) * training.samples_per_step / pace.step
+    f64::from(replicas) * pace.samples / pace.step
 }

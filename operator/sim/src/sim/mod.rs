@@ -1,6 +1,7 @@
 //! The pure core: causes and pods in, work done out. No clock, no network, no metric names.
 
 mod cfs;
+mod even;
 pub mod histogram;
 pub mod llm;
 mod replica;

@@ -82,6 +82,7 @@ impl Running {
             (Model::Training(training), State::Training(run)) => {
                 let new = stretch.map_or(0.0, |stretch| self.source.expected(&self.spec.arrivals, stretch));
                 self.arrived += new;
+                run.began = begun.map_or(f64::INFINITY, |begun| tick.from - begun);
                 run.step(training, new, replicas, tick, ledgers);
             }
             (Model::Service(service), State::Service(pool)) => {
@@ -129,7 +130,7 @@ impl Running {
                 ((pool.in_system() - running) as f64, running as f64)
             }
             State::Training(run) => (run.backlog, self.ready as f64),
-            State::Service(pool) => (pool.queue.len() as f64, (pool.in_system() - pool.queue.len()) as f64),
+            State::Service(pool) => (pool.waiting() as f64, (pool.in_system() - pool.waiting()) as f64),
         };
         Truth::over(&self.marks, &self.cause).with(queue, running, self.ready)
     }

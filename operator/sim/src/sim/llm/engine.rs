@@ -5,7 +5,7 @@ use crate::{
     scenario::Llm,
     sim::{
         Tick, cfs,
-        histogram::{FIRST_TOKEN, Histogram, REQUEST},
+        histogram::{FIRST_TOKEN, Histogram, REQUEST, TOKENS},
         usage::Usage,
     },
 };
@@ -39,6 +39,8 @@ pub struct Engine {
     kv_capacity: u32,
     /// Requests answered.
     pub finished: u64,
+    /// Those of them whose answer was stopped by its cap.
+    pub cut: u64,
     /// Requests pushed out of the batch because the KV cache was full.
     pub preemptions: u64,
     /// Prompt tokens read.
@@ -51,6 +53,12 @@ pub struct Engine {
     pub first_token: Histogram,
     /// Seconds from received to the last token.
     pub whole: Histogram,
+    /// Prompt tokens of each answered request.
+    pub prompts: Histogram,
+    /// Tokens of each answer.
+    pub answers: Histogram,
+    /// Caps that the answered requests asked for; none of those without.
+    pub caps: Histogram,
 }
 
 /// One pass through the model.
@@ -61,23 +69,27 @@ pub(crate) struct Iteration {
 }
 
 impl Engine {
-    /// An idle server that starts at `now`.
-    pub fn new(now: f64) -> Self {
+    /// An idle server that works from `from` on; until then its CPU is busy with itself.
+    pub fn new(from: f64) -> Self {
         Self {
             accepting: true,
             running: Vec::new(),
             waiting: VecDeque::new(),
             tokenizing: Tokenizing::default(),
-            clock: now,
+            clock: from,
             kv_tokens: 0,
             kv_capacity: 1,
             finished: 0,
+            cut: 0,
             preemptions: 0,
             prompt_tokens: 0,
             generation_tokens: 0,
             queue_time: Histogram::new(REQUEST),
             first_token: Histogram::new(FIRST_TOKEN),
             whole: Histogram::new(REQUEST),
+            prompts: Histogram::new(TOKENS),
+            answers: Histogram::new(TOKENS),
+            caps: Histogram::new(TOKENS),
         }
     }
 
@@ -192,7 +204,11 @@ impl Engine {
         for done in self.running.extract_if(.., |request| request.generated >= request.output) {
             self.kv_tokens -= done.tokens();
             self.finished += 1;
+            self.cut += u64::from(done.cut());
             self.whole.observe(now - done.received);
+            self.prompts.observe(f64::from(done.prompt));
+            self.answers.observe(f64::from(done.generated));
+            done.cap.into_iter().for_each(|cap| self.caps.observe(f64::from(cap)));
         }
     }
 
@@ -226,11 +242,5 @@ pub(crate) fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, bat
 }
 
 pub(crate) fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
-    let granted = cfs::granted(wanted, 0.05 * wanted, limit);
-    used.cpu_seconds += granted.cores * seconds;
-    if let Some(throttled) = granted.throttled {
-        let periods = seconds / cfs::PERIOD;
-        used.cfs_periods += periods;
-        used.cfs_throttled += periods * throttled;
-    }
+    *used += cfs::charge(wanted, 0.05 * wanted, limit, seconds);
 }
