@@ -63,7 +63,7 @@ fn play(replicas: usize, steps: u32) -> f64 {
     let mut ledgers = BTreeMap::new();
     for step in 0..steps {
         let from = f64::from(step) * STEP;
-        flow.step(inflow.next(from, STEP), &pods, Tick { from, until: from + STEP, begun: Some(from) }, &mut ledgers);
+        flow.step(inflow.next(from, STEP), &pods, Tick { from, until: from + STEP }, &mut ledgers);
     }
     flow.finished()
 }

@@ -109,12 +109,7 @@ impl Fluid {
 
     fn give(&mut self, new: Work, replicas: &[Replica]) {
         self.arrived += new.amount;
-        self.flow.step(
-            new,
-            replicas,
-            Tick { from: self.now, until: self.now + self.step, begun: Some(self.now) },
-            &mut self.ledgers,
-        );
+        self.flow.step(new, replicas, Tick { from: self.now, until: self.now + self.step }, &mut self.ledgers);
         self.now += self.step;
     }
 

@@ -191,8 +191,8 @@ pub struct Since {
 
 impl Since {
     /// Whether it is so `begun` seconds after the scenario began.
-    pub fn holds(self, begun: Option<f64>) -> bool {
-        begun.is_some_and(|begun| begun >= self.at.seconds())
+    pub fn holds(self, begun: f64) -> bool {
+        begun >= self.at.seconds()
     }
 }
 

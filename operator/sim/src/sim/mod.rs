@@ -28,8 +28,6 @@ pub struct Tick {
     pub from: f64,
     /// Its end.
     pub until: f64,
-    /// Seconds since the scenario began, at its start; `None` before.
-    pub begun: Option<f64>,
 }
 
 impl Tick {
@@ -72,12 +70,13 @@ impl Sim {
 
     /// Plays one tick. `pods` gives each workload, by name, its replicas.
     pub fn step(&mut self, pods: &BTreeMap<String, Vec<Replica>>) {
+        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1) };
         self.begin(pods);
         self.change();
-        let tick = Tick { from: self.now(), until: self.seconds(self.ticks + 1), begun: self.begun() };
+        let begun = self.begun();
         for workload in &mut self.workloads {
             let replicas = pods.get(&workload.spec.name).map_or(&[][..], Vec::as_slice);
-            workload.step(replicas, tick, &mut self.ledgers);
+            workload.step(replicas, tick, begun, &mut self.ledgers);
         }
         self.ledgers.retain(|uid, _| pods.values().flatten().any(|replica| replica.uid == *uid));
         self.ticks += 1;

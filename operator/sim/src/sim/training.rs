@@ -30,6 +30,8 @@ pub struct TrainingRun {
     pub pace: Pace,
     /// Loss of the last step; NaN once it diverged.
     pub loss: f64,
+    /// When the scenario began, on the models' clock: times of causes are counted from here.
+    pub began: f64,
     /// Samples and steps of each replica, by uid.
     pub progress: BTreeMap<String, Progress>,
     /// Samples that made the model better.
@@ -114,16 +116,13 @@ impl TrainingRun {
     }
 
     fn doing(&self, training: &Training, tick: Tick) -> Doing {
-        let middle = tick.begun.map(|begun| begun + tick.length() / 2.0);
+        let middle = f64::midpoint(tick.from, tick.until) - self.began;
         let within = |phase: Option<Phase>| {
-            phase.zip(middle).is_some_and(|(phase, at)| {
-                let every = phase.every.seconds();
-                at % every >= every - phase.lasts.seconds()
-            })
+            phase.is_some_and(|phase| middle % phase.every.seconds() >= phase.every.seconds() - phase.lasts.seconds())
         };
         if self.progress.values().any(|one| warming(training, one, tick)) {
             Doing::WarmingUp
-        } else if training.hang.is_some_and(|hang| hang.holds(tick.begun)) {
+        } else if training.hang.is_some_and(|hang| hang.holds(tick.from - self.began)) {
             Doing::Hanging
         } else if within(training.phases.checkpoint) {
             Doing::Checkpointing
@@ -152,7 +151,8 @@ impl TrainingRun {
     }
 
     fn learn(&mut self, training: &Training, samples: f64, steps: f64, tick: Tick) {
-        let holds = |since: Option<Since>| since.is_some_and(|since| since.holds(tick.begun));
+        let begun = tick.from - self.began;
+        let holds = |since: Option<Since>| since.is_some_and(|since| since.holds(begun));
         if !holds(training.plateaus) {
             self.learned += samples;
         }

@@ -59,11 +59,17 @@ impl Running {
         Ok(Self { spec: spec.clone(), state, source, arrived: 0.0, marks, ready: 0, cause: "as written".into() })
     }
 
-    /// Plays one tick; nothing arrives before the scenario begins.
-    pub(super) fn step(&mut self, replicas: &[Replica], tick: Tick, ledgers: &mut BTreeMap<String, Ledger>) {
+    /// Plays one tick; nothing arrives while `begun` is `None`.
+    pub(super) fn step(
+        &mut self,
+        replicas: &[Replica],
+        tick: Tick,
+        begun: Option<f64>,
+        ledgers: &mut BTreeMap<String, Ledger>,
+    ) {
         self.ready = replicas.iter().filter(|replica| replica.stage == Stage::Ready).count();
         load(replicas, tick, ledgers);
-        let stretch = tick.begun.map(|begun| Stretch { from: tick.from, length: tick.length(), begun });
+        let stretch = begun.map(|begun| Stretch { from: tick.from, length: tick.length(), begun });
         let requests = |source: &mut Source, arrivals: &Arrivals| {
             stretch.map_or_else(Vec::new, |stretch| source.requests(arrivals, stretch))
         };
@@ -76,6 +82,7 @@ impl Running {
             (Model::Training(training), State::Training(run)) => {
                 let new = stretch.map_or(0.0, |stretch| self.source.expected(&self.spec.arrivals, stretch));
                 self.arrived += new;
+                run.began = begun.map_or(f64::INFINITY, |begun| tick.from - begun);
                 run.step(training, new, replicas, tick, ledgers);
             }
             (Model::Service(service), State::Service(pool)) => {

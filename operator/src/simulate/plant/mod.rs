@@ -1,12 +1,16 @@
 //! The work itself, played for the pods that there are.
 
+mod flow;
 mod requests;
+mod utilisation;
 
 use super::error::SimulateError;
 use super::sampler::{SampledPod, Sampler};
-use super::scenario::Scenario;
+use super::scenario::{Resolution, Scenario};
+use flow::Fluid;
 use requests::Requests;
 use std::collections::BTreeMap;
+use utilisation::Utilisation;
 use wellfed_sim::scenario::Telemetry;
 use wellfed_sim::sim::Replica;
 
@@ -41,18 +45,24 @@ pub struct Served {
 pub enum Plant {
     /// Request by request.
     Requests(Requests),
+    /// As a fluid.
+    Flow(Fluid),
 }
 
 impl Plant {
     /// Nothing has arrived yet.
     pub fn new(scenario: &Scenario) -> Result<Self, SimulateError> {
-        Ok(Self::Requests(Requests::new(scenario)?))
+        Ok(match scenario.resolution {
+            Resolution::Requests => Self::Requests(Requests::new(scenario)?),
+            Resolution::Flow => Self::Flow(Fluid::new(scenario)?),
+        })
     }
 
     /// Plays until `now` with these replicas of each workload.
     pub fn advance(&mut self, now: f64, replicas: &BTreeMap<String, Vec<Replica>>) {
         match self {
             Self::Requests(requests) => requests.advance(now, replicas),
+            Self::Flow(fluid) => fluid.advance(now, replicas),
         }
     }
 
@@ -60,6 +70,7 @@ impl Plant {
     pub fn look(&mut self, at: usize, replicas: &[Replica]) -> Look {
         match self {
             Self::Requests(requests) => requests.look(at, replicas),
+            Self::Flow(fluid) => fluid.look(at, replicas),
         }
     }
 
@@ -67,6 +78,7 @@ impl Plant {
     pub fn served(&self, at: usize, uid: &str) -> Option<Served> {
         match self {
             Self::Requests(requests) => requests.served(at, uid),
+            Self::Flow(fluid) => fluid.served(at),
         }
     }
 
@@ -74,6 +86,7 @@ impl Plant {
     pub fn telemetry(&self, at: usize) -> Telemetry {
         match self {
             Self::Requests(requests) => requests.telemetry(at),
+            Self::Flow(fluid) => fluid.telemetry(at),
         }
     }
 
@@ -81,6 +94,7 @@ impl Plant {
     pub fn scrape(&self, sampler: &mut Sampler, pods: &[SampledPod]) {
         match self {
             Self::Requests(requests) => sampler.scrape_sim(requests.sim(), pods),
+            Self::Flow(fluid) => fluid.scrape(sampler, pods),
         }
     }
 }

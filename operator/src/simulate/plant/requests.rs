@@ -1,12 +1,12 @@
 //! Work played request by request.
 
-use super::{Look, Served};
+use super::{Look, Served, Utilisation};
 use crate::simulate::error::SimulateError;
 use crate::simulate::scenario::Scenario;
 use std::collections::{BTreeMap, HashMap};
 use wellfed_sim::scenario::{self, Model, Telemetry};
 use wellfed_sim::sim::llm::LlmPool;
-use wellfed_sim::sim::{Replica, Running, Sim, Stage, State};
+use wellfed_sim::sim::{Replica, Running, Sim, State};
 
 /// Work played request by request.
 #[derive(Debug)]
@@ -19,9 +19,7 @@ pub struct Requests {
 /// What the last look at a workload found.
 #[derive(Debug, Default)]
 struct Looked {
-    at: f64,
-    /// GPU seconds of each pod.
-    busy: HashMap<String, f64>,
+    utilisation: Utilisation,
     /// Seconds to the first token and how many, of each server.
     first_token: HashMap<String, (f64, u64)>,
 }
@@ -82,26 +80,10 @@ impl Requests {
             State::Service(pool) => (pool.finished as f64, pool.in_system() as f64),
         };
         let latency = latency(workload, now, &mut looked.first_token);
-        let utilisation = utilisation(&self.sim, replicas, now - looked.at, &mut looked.busy);
-        looked.at = now;
+        let busy = |uid: &str| self.sim.ledger(uid).used.gpu_busy;
+        let utilisation = looked.utilisation.since(now, replicas, busy);
         Look { arrived: truth.arrivals, done, queue: truth.queue, in_system, latency, utilisation }
     }
-}
-
-/// The mean over Ready replicas since the last look.
-fn utilisation(sim: &Sim, replicas: &[Replica], seconds: f64, before: &mut HashMap<String, f64>) -> Option<f64> {
-    let mut now = HashMap::with_capacity(replicas.len());
-    let (mut sum, mut count) = (0.0, 0_u32);
-    for replica in replicas {
-        let busy = sim.ledger(&replica.uid).used.gpu_busy;
-        if let Some(before) = before.get(&replica.uid).filter(|_| replica.stage == Stage::Ready && seconds > 0.0) {
-            sum += ((busy - before) / seconds).clamp(0.0, 1.0);
-            count += 1;
-        }
-        now.insert(replica.uid.clone(), busy);
-    }
-    *before = now;
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// For a service what a request that arrived as the oldest one in the queue has waited, and its own time; for a model

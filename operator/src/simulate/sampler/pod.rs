@@ -126,8 +126,14 @@ impl Pod {
             slice.note_server(&self.key, metric, mean);
         }
         if let Some((first, last, seconds)) = self.said.span() {
-            slice.note_server(&self.key, Metric::Preemptions, (last.preemptions - first.preemptions) / seconds);
-            slice.note_server(&self.key, Metric::Progress, (last.progress - first.progress) / seconds);
+            let counters = [
+                (Metric::Preemptions, first.preemptions.zip(last.preemptions)),
+                (Metric::Progress, first.progress.zip(last.progress)),
+            ];
+            for (metric, ends) in counters {
+                let rate = ends.map(|(first, last)| ((last - first) / seconds).max(0.0));
+                rate.into_iter().for_each(|rate| slice.note_server(&self.key, metric, rate));
+            }
         }
         self.usage.first = self.usage.last;
         self.said.first = self.said.last;

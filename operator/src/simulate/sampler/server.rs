@@ -11,10 +11,10 @@ pub struct Said {
     pub waiting: f64,
     /// KV cache in use, 0–1.
     pub kv: f64,
-    /// Requests thrown out of the KV cache since it started.
-    pub preemptions: f64,
-    /// Tokens generated since it started.
-    pub progress: f64,
+    /// Requests thrown out of the KV cache since it started; none where that is not known.
+    pub preemptions: Option<f64>,
+    /// Tokens generated since it started; none where that is not known.
+    pub progress: Option<f64>,
 }
 
 impl Said {
@@ -26,8 +26,8 @@ impl Said {
             running: engine.running.len() as f64,
             waiting: engine.waiting.len() as f64,
             kv: engine.kv_usage().min(1.0),
-            preemptions: engine.preemptions as f64,
-            progress: engine.generation_tokens as f64,
+            preemptions: Some(engine.preemptions as f64),
+            progress: Some(engine.generation_tokens as f64),
         })
     }
 }
