@@ -16,6 +16,9 @@ mod scenario;
 mod series;
 mod table;
 
+pub mod baselines;
+pub mod optimum;
+
 pub use error::SimulateError;
 pub use figures::Figures;
 pub use play::{Fared, Witness, play};

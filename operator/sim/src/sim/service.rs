@@ -15,6 +15,7 @@ use crate::scenario::{Batch, Service};
 pub use batcher::Batcher;
 pub use server::Server;
 use std::collections::{BTreeMap, VecDeque};
+pub(crate) use work::worked;
 
 /// Bytes of a request to the GPU, and of its answer back.
 const REQUEST_BYTES: f64 = 600_000.0;
@@ -152,20 +153,13 @@ impl ServicePool {
 }
 
 /// How replicas with queues of their own work, if they have such: alone, a request is a batch.
-fn own_queue(service: &Service) -> Option<Batch> {
+pub(crate) fn own_queue(service: &Service) -> Option<Batch> {
     let alone = service.router.is_some().then(|| Batch::alone(service.gpu_seconds_per_request));
     service.batch.clone().or(alone)
 }
 
-/// What `finished` requests need that kept the GPU busy for `busy` seconds.
-pub(crate) fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
-    let mut used = work::on_requests(busy);
-    used += around(service, finished, false, limit, seconds);
-    used
-}
-
 /// What `finished` requests need beside the GPU.
-fn around(service: &Service, finished: f64, warming: bool, limit: Option<f64>, seconds: f64) -> Usage {
+pub(crate) fn around(service: &Service, finished: f64, warming: bool, limit: Option<f64>, seconds: f64) -> Usage {
     let compile = if warming { COMPILE_CORES } else { 0.0 };
     let wanted = finished * service.cpu_seconds_per_request / seconds + 0.1 + compile;
     let mut used = cfs::charge(wanted, 0.2 * wanted, limit, seconds);

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use node::NodePool;
 pub use set::Set;
 use std::collections::BTreeMap;
+use wellfed_engine::money::Money;
 use wellfed_engine::units::{Gpus, NodeName, PoolName};
 use wellfed_engine::world::{Node, Pool};
 use wellfed_sim::sim::Replica;
@@ -130,12 +131,13 @@ impl Cluster {
         let mut nodes = BTreeMap::new();
         let mut pools = BTreeMap::new();
         for pool in &self.pools {
+            let price = Money::of(pool.price);
             let mut names = Vec::new();
             for (name, free) in pool.usable() {
                 nodes.insert(name.clone(), Node { free: Gpus(free) });
                 names.push(name);
             }
-            pools.insert(PoolName(pool.name.clone()), Pool { nodes: names, limit: None });
+            pools.insert(PoolName(pool.name.clone()), Pool { nodes: names, limit: None, price });
         }
         (pools, nodes)
     }

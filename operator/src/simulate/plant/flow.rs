@@ -1,6 +1,7 @@
 //! Work played as a fluid, a cycle at a time.
 
 use super::{Look, Served, Utilisation};
+use crate::evidence::Metric;
 use crate::simulate::error::SimulateError;
 use crate::simulate::sampler::{Said, SampledPod, Sampler, Scraped};
 use crate::simulate::scenario::Scenario;
@@ -155,7 +156,11 @@ impl Stream {
         let held = running * (self.work.prompt_tokens + self.work.output_tokens / 2.0);
         let kv = (held / f64::from(llm.kv_capacity_tokens)).min(1.0);
         let progress = self.flow.finished() * self.work.output_tokens / f64::from(self.ready);
-        Some(Said { running, waiting, kv, preemptions: None, progress: Some(progress) })
+        Some(Said {
+            gauges: vec![(Metric::Running, running), (Metric::Waiting, waiting), (Metric::Kv, kv)],
+            counters: vec![(Metric::Progress, progress)],
+            ..Said::default()
+        })
     }
 }
 

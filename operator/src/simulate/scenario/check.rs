@@ -4,6 +4,7 @@ use super::file::{Entry, File, PoolShape};
 use super::{Reader, Subject, manifest};
 use crate::refusal::did_you_mean;
 use std::collections::{BTreeMap, BTreeSet};
+use wellfed_crds::{Signal, SignalRole};
 use wellfed_engine::policy::{Mode, Policy};
 use wellfed_engine::units::{Gpus, WorkloadId};
 use wellfed_sim::scenario::{Change, Model, Selector, Workload};
@@ -44,7 +45,8 @@ impl File {
         let namespace = object.metadata.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let intent = manifest::resolve(&object, &namespace)?;
         entry.check()?;
-        let signals = object.spec.signals.iter().enumerate();
+        let asks = |signal: &Signal| matches!(signal.role, None | Some(SignalRole::Demand | SignalRole::Latency));
+        let signals = object.spec.signals.iter().enumerate().filter(|(_, signal)| asks(signal));
         let readers = signals.map(|(at, signal)| Reader::of(entry, at, signal, intent.replicas));
         let readers: Vec<_> = readers.collect::<Result<_, _>>()?;
         self.check_names(entry, &intent.policy)?;
@@ -59,6 +61,7 @@ impl File {
             id: WorkloadId { namespace: namespace.clone(), name: name.clone(), uid: format!("{name}-{at}") },
             targets: targets.collect(),
             readers,
+            measures: intent.measures.iter().map(|(what, _)| *what).collect(),
             replicas: entry.replicas.unwrap_or(policy.min.0).min(policy.max.0),
             policy,
             pod: entry.pods.clone(),
