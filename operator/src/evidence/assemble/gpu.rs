@@ -1,6 +1,7 @@
 //! What is known of a pod's GPUs.
 
 use super::{Samples, busier};
+use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
@@ -52,7 +53,9 @@ impl History {
             }),
             pcie_rx: samples.mean(Metric::PcieRx),
             memory: samples.mean(Metric::Memory),
+            memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
+            product: self.product(board).and_then(Board::number),
             clocks_held: samples.mean(Metric::ClocksHeld),
             shared,
             ..GpuEvidence::default()
@@ -122,10 +125,25 @@ fn swing(samples: &Samples<'_>) -> Option<Span> {
     }
     let mean = pairs().map(|(engine, _)| engine).sum::<f64>() / count as f64;
     let squares: f64 = pairs().map(|(engine, swing)| swing.mul_add(swing, (engine - mean).powi(2))).sum();
+    Some(deviation(squares, count, samples.expected))
+}
+
+/// The same of the memory in use, between the looks alone.
+fn memory_swing(samples: &Samples<'_>) -> Option<Span> {
+    let used = || samples.each(Metric::Memory);
+    let count = used().count();
+    if count == 0 {
+        return None;
+    }
+    let mean = used().sum::<f64>() / count as f64;
+    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.expected))
+}
+
+/// From the sum of the squares of `count` distances from the mean, of `expected` that there should be.
+fn deviation(squares: f64, count: usize, expected: usize) -> Span {
     let deviation = |of: usize| (squares / of as f64).sqrt().min(LARGEST_SWING);
-    let missing = samples.expected > count;
-    let high = if missing { LARGEST_SWING } else { deviation(count) };
-    Some(Span { mean: deviation(count), low: deviation(samples.expected.max(count)), high })
+    let high = if expected > count { LARGEST_SWING } else { deviation(count) };
+    Span { mean: deviation(count), low: deviation(expected.max(count)), high }
 }
 
 /// Every activity stands still to the last digit while the power moves: the exporter sends what it read long ago.
