@@ -1,7 +1,6 @@
 //! The gate looks on: evidence as its lane would sample it, judged each minute and counted as the engine counts it.
 
 use crate::case::{Case, Fault, NEIGHBOUR, Pod, WORKLOAD, Work};
-use crate::extra::Extra;
 use crate::label::exceeds;
 use crate::play::{Moment, Onlooker, moment};
 use anyhow::{Result, anyhow};
@@ -44,7 +43,6 @@ pub struct Watch<'a> {
     case: &'a Case,
     gate: GatePolicy,
     sampler: Sampler,
-    extra: Extra,
     history: History,
     memory: GateMemory,
     /// Since when demand exceeds its target.
@@ -84,7 +82,6 @@ impl<'a> Watch<'a> {
             case,
             gate: policy,
             sampler: Sampler::new(case.world.exporter.clone()),
-            extra: Extra::default(),
             history: History::every(SignedDuration::from_secs(LOOK as i64)),
             memory: GateMemory::default(),
             since: None,
@@ -126,17 +123,15 @@ impl<'a> Watch<'a> {
             key: (WORKLOAD.to_owned(), replica.uid.clone()),
             container: CONTAINER.to_owned(),
             product: self.case.draft.product.to_owned(),
-            gpus: (0..replica.gpus).map(|gpu| format!("GPU-{place}-{gpu}")).collect(),
+            gpus: gpus(&replica, place),
             replica,
         }
     }
 
-    fn minute(&mut self, sim: &Sim, pods: &[Pod]) {
-        let second = sim.now();
+    fn minute(&mut self, second: f64, pods: &[Pod]) {
         let mut slice = self.sampler.slice(at(second));
-        self.extra.add(sim, pods, &mut slice, CONTAINER);
         if self.case.draft.fault == Some(Fault::ProfilingZero) {
-            zero_profiling(&mut slice);
+            pods.iter().for_each(|pod| zero_profiling(&mut slice, pod));
         }
         if !self.fails() {
             self.history.push(slice, LONGEST);
@@ -181,6 +176,9 @@ impl<'a> Watch<'a> {
                     gpus: pod.replica.gpus,
                 })
                 .collect(),
+            exits: Vec::new(),
+            slo_breached: false,
+            sharded: false,
         }
     }
 }
@@ -198,7 +196,7 @@ impl Onlooker for Watch<'_> {
         }
         if now >= self.next.look {
             self.next.look += LOOK;
-            self.minute(sim, pods);
+            self.minute(now, pods);
         }
     }
 }
@@ -209,11 +207,19 @@ fn at(second: f64) -> Timestamp {
 }
 
 /// What a driver shows after some errors: nothing was profiled, yet the GPU is in use (DCGM issue 303).
-fn zero_profiling(slice: &mut Slice) {
-    for gpu in slice.gpus.values_mut().flat_map(std::collections::BTreeMap::values_mut) {
-        for metric in [Metric::Engine, Metric::Sm, Metric::Tensor, Metric::Dram] {
-            gpu.entry(metric).and_modify(|value| *value = 0.0);
+fn zero_profiling(slice: &mut Slice, pod: &Pod) {
+    let key = (WORKLOAD.to_owned(), pod.replica.uid.clone());
+    for gpu in gpus(&pod.replica, &pod.replica.uid) {
+        for metric in [Metric::Engine, Metric::Swing, Metric::Sm, Metric::Tensor, Metric::Fp32, Metric::Dram] {
+            if slice.get(&key, &gpu, metric).is_some() {
+                slice.note_gpu(&key, &gpu, metric, 0.0);
+            }
         }
-        gpu.entry(Metric::Util).and_modify(|value| *value = 1.0);
+        slice.note_gpu(&key, &gpu, Metric::Util, 1.0);
     }
+}
+
+/// The GPUs of a replica, whose node has the name `place`.
+fn gpus(replica: &Replica, place: &str) -> Vec<String> {
+    (0..replica.gpus).map(|gpu| format!("GPU-{place}-{gpu}")).collect()
 }
