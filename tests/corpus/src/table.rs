@@ -76,6 +76,6 @@ pub fn seen(said: &Said) -> String {
         rules.join(", "),
         evidence.gpus.first(),
         evidence.containers.first(),
-        evidence.servers
+        (evidence.servers.first(), evidence.servers.last(), evidence.trainers.first())
     )
 }
