@@ -33,12 +33,12 @@ pub fn watched(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Wat
         pods: pods.collect(),
         exits: ready.exits.clone(),
         slo_breached: slo_breached(decision, policy, now),
-        sharded: false,
+        sharded: policy.sharded(),
     })
 }
 
 /// Whether one of the objectives is exceeded, and for as long as it says.
-fn slo_breached(decision: &Decision, policy: &Policy, now: Timestamp) -> bool {
+pub fn slo_breached(decision: &Decision, policy: &Policy, now: Timestamp) -> bool {
     policy.signals.iter().any(|signal| {
         let Target::Slo(slo) = signal.target else { return false };
         decision.memory.breached.get(&signal.name).is_some_and(|since| now >= since.plus(slo.breach_for))

@@ -7,13 +7,14 @@ use super::plant::Plant;
 use super::play::Witness;
 use super::scenario::{Scenario, Subject};
 use crate::evidence::{Watched, WatchedPod};
+use crate::outlook::slo_breached;
 use jiff::Timestamp;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::memory::Memory;
 use wellfed_engine::policy::GateMode;
 use wellfed_engine::units::Replicas;
-use wellfed_engine::world::{PodState, PoolState, SignalState, Workload, World};
+use wellfed_engine::world::{Measures, PodState, PoolState, SignalState, Workload, World};
 use wellfed_engine::{decide, plan, remember};
 
 /// The operator, and the world as it last saw it.
@@ -36,6 +37,7 @@ impl Operator {
             policy: subject.policy.clone(),
             pools: Vec::new(),
             signals: Vec::new(),
+            measures: Measures::default(),
             opinion: None,
             memory: Memory::default(),
         };
@@ -104,7 +106,7 @@ impl Operator {
             let written = write(decision, &self.world.workloads[at], at, cluster);
             let workload = &mut self.world.workloads[at];
             workload.memory = remember(decision, written, &workload.policy.behavior, self.world.now);
-            self.watched.extend(watched(decision, workload, &scenario.workloads[at]));
+            self.watched.extend(watched(decision, workload, &scenario.workloads[at], self.world.now));
         }
         Ok(decisions)
     }
@@ -128,7 +130,7 @@ fn write(decision: &Decision, workload: &Workload, at: usize, cluster: &mut Clus
 }
 
 /// For the gate's lane: only while demand exceeds its target, and the gate is not off.
-fn watched(decision: &Decision, workload: &Workload, subject: &Subject) -> Option<Watched> {
+fn watched(decision: &Decision, workload: &Workload, subject: &Subject, now: Timestamp) -> Option<Watched> {
     let since = decision.memory.demand_above_since?;
     let policy = &workload.policy;
     if policy.gate.mode == GateMode::Off {
@@ -151,5 +153,8 @@ fn watched(decision: &Decision, workload: &Workload, subject: &Subject) -> Optio
         gate: policy.gate,
         since,
         pods: pods.collect(),
+        exits: Vec::new(),
+        slo_breached: slo_breached(decision, policy, now),
+        sharded: policy.sharded(),
     })
 }

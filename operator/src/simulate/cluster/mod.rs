@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use node::NodePool;
 pub use set::Set;
 use std::collections::BTreeMap;
+use wellfed_engine::money::Money;
 use wellfed_engine::units::{Gpus, NodeName, PoolName};
 use wellfed_engine::world::{Node, Pool};
 use wellfed_sim::sim::Replica;
@@ -135,7 +136,7 @@ impl Cluster {
                 nodes.insert(name.clone(), Node { free: Gpus(free) });
                 names.push(name);
             }
-            pools.insert(PoolName(pool.name.clone()), Pool { nodes: names, limit: None });
+            pools.insert(PoolName(pool.name.clone()), Pool { nodes: names, limit: None, price: Money::of(pool.price) });
         }
         (pools, nodes)
     }
