@@ -85,6 +85,9 @@ const fn colour(policy: Policy) -> RGBColor {
         Policy::Wellfed => RGBColor(0x00, 0x72, 0xb2),
         Policy::WellfedWithoutGate => RGBColor(0x56, 0xb4, 0xe9),
         Policy::AlwaysOn => RGBColor(0x99, 0x99, 0x99),
+        Policy::HpaUtilisation => RGBColor(0xcc, 0x79, 0xa7),
+        Policy::HpaQueue => RGBColor(0x00, 0x9e, 0x73),
+        Policy::Keda => RGBColor(0xe6, 0x9f, 0x00),
     }
 }
 
