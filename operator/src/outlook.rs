@@ -33,7 +33,7 @@ pub fn watched(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Wat
         pods: pods.collect(),
         exits: ready.exits.clone(),
         slo_breached: slo_breached(decision, policy, now),
-        sharded: false,
+        sharded: policy.sharded(),
     })
 }
 

@@ -166,6 +166,6 @@ fn watched(decision: &Decision, workload: &Workload, subject: &Subject, now: Tim
         pods: pods.collect(),
         exits: Vec::new(),
         slo_breached: slo_breached(decision, policy, now),
-        sharded: false,
+        sharded: policy.sharded(),
     })
 }

@@ -1,6 +1,7 @@
 //! What the sampler does not read off the models yet.
 
 use crate::case::{Pod, WORKLOAD};
+use crate::watch::gpus_of;
 use std::collections::BTreeMap;
 use wellfed::evidence::{Metric, Slice};
 use wellfed_sim::sim::{Sim, State, Usage};
@@ -23,9 +24,10 @@ impl Extra {
                 let rate = |value: fn(&Usage) -> f64| ((value(&used) - value(&before)) / (now - then)).clamp(0.0, 1.0);
                 slice.note_container(&key, container, Metric::Pressure, rate(|used| used.cpu_waiting));
                 slice.note_container(&key, container, Metric::IoPressure, rate(|used| used.io_waiting));
-                let gpus: Vec<String> =
-                    slice.gpus.get(&key).map(|gpus| gpus.keys().cloned().collect()).unwrap_or_default();
-                for gpu in gpus {
+                for gpu in gpus_of(&pod.replica.uid, pod.replica.gpus) {
+                    if slice.get(&key, &gpu, Metric::Util).is_none() {
+                        continue;
+                    }
                     slice.note_gpu(&key, &gpu, Metric::ClocksHeld, rate(|used| used.held_seconds));
                 }
             }

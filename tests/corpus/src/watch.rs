@@ -125,7 +125,7 @@ impl<'a> Watch<'a> {
             key: (WORKLOAD.to_owned(), replica.uid.clone()),
             container: CONTAINER.to_owned(),
             product: self.case.draft.product.to_owned(),
-            gpus: (0..replica.gpus).map(|gpu| format!("GPU-{place}-{gpu}")).collect(),
+            gpus: gpus_of(place, replica.gpus),
             replica,
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Watch<'a> {
         let mut slice = self.sampler.slice(at(second));
         self.extra.add(sim, pods, &mut slice, CONTAINER);
         if self.case.draft.fault == Some(Fault::ProfilingZero) {
-            zero_profiling(&mut slice);
+            zero_profiling(&mut slice, pods);
         }
         if !self.fails() {
             self.history.push(slice, LONGEST);
@@ -179,6 +179,9 @@ impl<'a> Watch<'a> {
                     gpus: pod.replica.gpus,
                 })
                 .collect(),
+            exits: Vec::new(),
+            slo_breached: false,
+            sharded: false,
         }
     }
 }
@@ -207,11 +210,23 @@ fn at(second: f64) -> Timestamp {
 }
 
 /// What a driver shows after some errors: nothing was profiled, yet the GPU is in use (DCGM issue 303).
-fn zero_profiling(slice: &mut Slice) {
-    for gpu in slice.gpus.values_mut().flat_map(std::collections::BTreeMap::values_mut) {
-        for metric in [Metric::Engine, Metric::Sm, Metric::Tensor, Metric::Dram] {
-            gpu.entry(metric).and_modify(|value| *value = 0.0);
+fn zero_profiling(slice: &mut Slice, pods: &[Pod]) {
+    for pod in pods {
+        let key = (WORKLOAD.to_owned(), pod.replica.uid.clone());
+        for gpu in gpus_of(&pod.replica.uid, pod.replica.gpus) {
+            let shown = |metric: &Metric| slice.get(&key, &gpu, *metric).is_some();
+            let zeroed = [Metric::Engine, Metric::Sm, Metric::Tensor, Metric::Dram];
+            let zeroed: Vec<_> = zeroed.into_iter().filter(shown).collect();
+            let used = shown(&Metric::Util);
+            zeroed.into_iter().for_each(|metric| slice.note_gpu(&key, &gpu, metric, 0.0));
+            if used {
+                slice.note_gpu(&key, &gpu, Metric::Util, 1.0);
+            }
         }
-        gpu.entry(Metric::Util).and_modify(|value| *value = 1.0);
     }
+}
+
+/// The GPUs that carry the name `place`.
+pub fn gpus_of(place: &str, count: u32) -> Vec<String> {
+    (0..count).map(|gpu| format!("GPU-{place}-{gpu}")).collect()
 }
