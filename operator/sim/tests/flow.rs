@@ -192,6 +192,7 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_eight_perce
         ("sticky", STICKY),
         ("sticky service", STICKY_SERVICE),
         ("training", TRAINING),
+        ("training with phases", &TRAINING.replace("}}}", "}, phases: {checkpoint: {every: 50s, lasts: 10s}}}}")),
     ] {
         let mut flood = Pair::new(model, 1_000.0);
         flood.play(WARM, &two());

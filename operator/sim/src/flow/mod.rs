@@ -14,6 +14,7 @@ mod llm;
 mod seats;
 mod service;
 mod spread;
+mod training;
 
 pub use inflow::Inflow;
 
@@ -78,10 +79,8 @@ impl Flow {
         let finished = match (&self.spec.model, &mut self.state) {
             (Model::Llm(llm), State::Llm(flow)) => flow.step(llm, arrived, replicas, tick, ledgers),
             (Model::Service(service), State::Service(flow)) => flow.step(service, arrived, replicas, tick, ledgers),
-            (Model::Training(training), State::Training(run)) => {
-                let before = run.samples;
-                run.step(training, arrived.amount, replicas, tick, ledgers);
-                run.samples - before
+            (Model::Training(model), State::Training(run)) => {
+                training::step(run, model, arrived, replicas, tick, ledgers)
             }
             _ => 0.0,
         };
@@ -133,13 +132,7 @@ impl Flow {
         match &self.spec.model {
             Model::Llm(llm) => f64::from(replicas) * engine::capacity(llm, work.into(), cpu_limit),
             Model::Service(service) => f64::from(replicas) * service::capacity(service, work.into(), cpu_limit),
-            Model::Training(_) if replicas == 0 => 0.0,
-            Model::Training(training) => training_capacity(training, replicas, cpu_limit),
+            Model::Training(model) => training::capacity(model, replicas, cpu_limit),
         }
     }
-}
-
-fn training_capacity(training: &crate::scenario::Training, replicas: u32, cpu_limit: Option<f64>) -> f64 {
-    let pace = crate::sim::training::Pace::of(training, replicas, cpu_limit);
-    f64::from(replicas) * pace.samples / pace.step
 }

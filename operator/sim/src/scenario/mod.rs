@@ -70,7 +70,7 @@ pub struct Exporter {
     pub interval: Span,
     /// Also `DCGM_FI_PROF_SM_ACTIVE`, which the default counter file leaves out.
     pub sm_active: bool,
-    /// Also NVLink rates, the FP32 pipe, clock event reasons and the power limit, which the default counter file leaves
+    /// Also `NVLink` rates, the FP32 pipe, clock event reasons and the power limit, which the default counter file leaves
     /// out.
     pub further_counters: bool,
     /// The driver's version in the label `DCGM_FI_DRIVER_VERSION`.

@@ -82,7 +82,7 @@ mod tests {
         let mut keda = keda();
         keda.desired(&queued(0.0, 3, 30.0));
 
-        assert_eq!(keda.desired(&queued(300.0, 3, 0.0)), 3);
+        assert_eq!(keda.desired(&queued(270.0, 3, 0.0)), 3);
         assert_eq!(keda.desired(&queued(330.0, 3, 0.0)), 0);
     }
 

@@ -3,6 +3,9 @@
 mod hpa;
 mod keda;
 
+#[cfg(test)]
+mod tests;
+
 pub use hpa::{Hpa, Metric};
 pub use keda::Keda;
 

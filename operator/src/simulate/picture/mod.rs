@@ -50,8 +50,8 @@ fn height(workload: &WorkloadReport) -> u32 {
 }
 
 fn legend_height(workload: &WorkloadReport) -> u32 {
-    // One more for what is shaded.
-    ROW * u32::try_from((workload.policies.len() + 1).div_ceil(2)).unwrap_or(1)
+    // Two more for what is shaded.
+    ROW * u32::try_from((workload.policies.len() + 2).div_ceil(2)).unwrap_or(1)
 }
 
 fn draw_one(area: &Area<'_>, report: &Report, workload: &WorkloadReport) -> Result<(), Failed> {
@@ -62,8 +62,9 @@ fn draw_one(area: &Area<'_>, report: &Report, workload: &WorkloadReport) -> Resu
     let (legend, mut rest) = rest.split_vertically(legend_height(workload));
     draw_legend(&legend, workload)?;
     let clock = Clock::of(report.seconds);
+    let needed = needed(report, workload);
     let last = PANELS.len() - 1;
-    for (at, panel) in [load(workload), replicas(workload), felt(workload)].into_iter().enumerate() {
+    for (at, panel) in [load(workload), replicas(workload, &needed), felt(workload)].into_iter().enumerate() {
         let (own, below) = rest.split_vertically(PANELS[at]);
         panel.draw(&own, clock, at == last)?;
         rest = below;
@@ -85,6 +86,9 @@ const fn colour(policy: Policy) -> RGBColor {
         Policy::Wellfed => RGBColor(0x00, 0x72, 0xb2),
         Policy::WellfedWithoutGate => RGBColor(0x56, 0xb4, 0xe9),
         Policy::AlwaysOn => RGBColor(0x99, 0x99, 0x99),
+        Policy::HpaUtilisation => RGBColor(0xcc, 0x79, 0xa7),
+        Policy::HpaQueue => RGBColor(0x00, 0x9e, 0x73),
+        Policy::Keda => RGBColor(0xe6, 0x9f, 0x00),
     }
 }
 
@@ -104,7 +108,10 @@ fn draw_legend(area: &Area<'_>, workload: &WorkloadReport) -> Result<(), Failed>
         let over = figures.time_over_slo.map(|share| format!(", over SLO {:.2} % of time", share * 100.0));
         entry(at, colour(one.policy).to_rgba(), text + &over.unwrap_or_default())?;
     }
-    entry(workload.policies.len(), HELD.mix(0.25), "wellfed's gate holds growth".to_owned())
+    let best = &workload.optimum;
+    let text = format!("optimum in hindsight: {:.0} GPU-hours, cost {:.0}", best.gpu_hours, best.cost);
+    entry(workload.policies.len(), LOAD.mix(0.5), text)?;
+    entry(workload.policies.len() + 1, HELD.mix(0.25), "wellfed's gate holds growth".to_owned())
 }
 
 fn load(workload: &WorkloadReport) -> Panel<'_> {
@@ -116,8 +123,18 @@ fn load(workload: &WorkloadReport) -> Panel<'_> {
     Panel { title, scale: Scale::from_zero(&[line.clone()]), lines: vec![line], held: Vec::new(), limit: None }
 }
 
-fn replicas(workload: &WorkloadReport) -> Panel<'_> {
-    let lines = lines(workload, |point| Some(point.ready));
+/// The optimum's replicas over time.
+fn needed(report: &Report, workload: &WorkloadReport) -> Vec<Point> {
+    let replicas = &workload.optimum.replicas;
+    let width = report.seconds / replicas.len().max(1) as f64;
+    let point = |(at, ready): (usize, &f64)| Point { at: at as f64 * width, ready: *ready, ..Point::default() };
+    replicas.iter().enumerate().map(point).collect()
+}
+
+fn replicas<'a>(workload: &'a WorkloadReport, needed: &'a [Point]) -> Panel<'a> {
+    let ready: fn(&Point) -> Option<f64> = |point| Some(point.ready);
+    let mut lines = lines(workload, ready);
+    lines.insert(0, Line::new(LOAD, needed, ready).filled());
     let held = workload.policies.iter().find(|one| one.policy == Policy::Wellfed).map_or_else(Vec::new, held);
     let title = "Replicas that are Ready".to_owned();
     Panel { title, scale: Scale::from_zero(&lines), lines, held, limit: None }

@@ -1,6 +1,6 @@
 //! One panel: a few lines over time, with what is shaded and what is a limit.
 
-use super::scale::{Clock, Scale};
+use super::scale::{Clock, Scale, short};
 use super::{HELD, INK, bold, plain};
 use crate::simulate::series::Point;
 use plotters::chart::ChartContext;
@@ -32,17 +32,17 @@ pub struct Line<'a> {
 impl<'a> Line<'a> {
     /// `value` of each of `points`.
     pub const fn new(colour: RGBColor, points: &'a [Point], value: fn(&Point) -> Option<f64>) -> Self {
-        Self { colour, points, value, width: 1, filled: false }
+        Self { colour, points, value, width: 2, filled: false }
     }
 
     /// To be seen first.
     pub const fn thick(self) -> Self {
-        Self { width: 3, ..self }
+        Self { width: 4, ..self }
     }
 
     /// With what is below it filled.
     pub const fn filled(self) -> Self {
-        Self { filled: true, ..self }
+        Self { filled: true, width: 1, ..self }
     }
 
     /// Its values.
@@ -88,6 +88,8 @@ impl Panel<'_> {
         let mut mesh = chart.configure_mesh();
         mesh.light_line_style(INK.mix(0.0)).bold_line_style(INK.mix(0.12)).label_style(plain(15)).x_labels(15);
         let label = |height: &f64| scale.label(*height);
+        let time = |at: &f64| short(*at);
+        mesh.x_label_formatter(&time);
         mesh.y_labels(scale.labels()).y_label_formatter(&label).axis_desc_style(plain(15));
         if last {
             mesh.x_desc(clock.unit);

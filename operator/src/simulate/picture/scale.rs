@@ -76,7 +76,8 @@ impl Scale {
     }
 }
 
-fn short(value: f64) -> String {
+/// Without zeros at the end.
+pub fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

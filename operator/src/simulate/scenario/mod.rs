@@ -5,7 +5,7 @@ mod file;
 mod manifest;
 mod reader;
 
-pub use file::{Measured, PodShape, PoolShape, Resolution};
+pub use file::{Measured, PodShape, PoolShape, Resolution, Targets};
 pub use manifest::LOOK_EVERY;
 pub use reader::Reader;
 
@@ -67,6 +67,8 @@ pub struct Subject {
     pub replicas: u32,
     /// What each of its pods asks for.
     pub pod: PodShape,
+    /// What the other autoscalers aim at.
+    pub rivals: Targets,
     /// The longest that a request should take, seconds.
     pub slo: Option<f64>,
     /// How it behaves.
