@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Written only when something in it changes; live values are metrics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -63,6 +64,9 @@ pub struct PolicyStatus {
     pub on_unknown: String,
     /// The stabilisation window before shrinking.
     pub scale_down_window: String,
+    /// The gate's thresholds that are not as built in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, String>,
 }
 
 /// One pool's share.
@@ -130,12 +134,29 @@ pub struct FindingStatus {
     /// What to do, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
+    /// Commands to look deeper with, the one that tells most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandStatus>,
+    /// GPUs that mending it would free, and money, against what adding GPUs would cost. Money is left out where a price is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub savings: Option<String>,
     /// When it was first seen.
     #[schemars(schema_with = "date_time")]
     pub first_seen: Timestamp,
     /// Since when it stands.
     #[schemars(schema_with = "date_time")]
     pub since: Timestamp,
+}
+
+/// A command to look deeper with, or a piece of code for the workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandStatus {
+    /// What it shows, and what it needs or disturbs.
+    pub shows: String,
+    /// To be copied as it is.
+    pub run: String,
 }
 
 /// One measured value beside its threshold.

@@ -70,7 +70,7 @@ pub struct Obstacles<'a> {
 /// Of a decided workload.
 pub fn decided(ready: &Ready, decision: &Decision, obstacles: &Obstacles<'_>) -> Vec<Aspect> {
     let mut all = vec![
-        aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
+        accepted(ready),
         able(ready, obstacles),
         active(ready, decision),
         limited(decision),
@@ -80,6 +80,13 @@ pub fn decided(ready: &Ready, decision: &Decision, obstacles: &Obstacles<'_>) ->
     ];
     all.push(summary(&all, ready, decision));
     all
+}
+
+fn accepted(ready: &Ready) -> Aspect {
+    match &ready.resolved.misfit {
+        Some(misfit) => aspect("Accepted", True, "ModelMayNotFit", misfit.sentence()),
+        None => aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
+    }
 }
 
 fn able(ready: &Ready, obstacles: &Obstacles<'_>) -> Aspect {

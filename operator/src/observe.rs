@@ -2,7 +2,10 @@
 
 use crate::catalog::{Catalog, TargetKey};
 use crate::contest::Foreign;
+use crate::evidence::Exit;
+use crate::exits::exits;
 use crate::intent::Settings;
+use crate::measures::measures;
 use crate::recall::Recall;
 use crate::refusal::{Refusal, RefusalReason};
 use crate::resolve::{Resolved, Unresolved, resolve};
@@ -64,6 +67,8 @@ pub struct Ready {
     pub stuck: Option<Stuck>,
     /// Its Ready pods: name, and since when.
     pub ready_pods: Vec<(String, Timestamp)>,
+    /// How the GPU containers of its pods ended last.
+    pub exits: Vec<Exit>,
 }
 
 /// What is looked at.
@@ -97,7 +102,9 @@ pub fn observe(look: &Lookout<'_>, recall: &mut Recall) -> Observed {
         let id = id(&object);
         let state = match subject(&object, &id, look, recall, &mut claimed) {
             Ok((ready, workload)) => {
-                asks.extend(ready.resolved.sources.iter().filter_map(|source| source.ask()).cloned());
+                let measures = ready.resolved.measures.iter().map(|(_, source)| source);
+                let sources = ready.resolved.sources.iter().chain(measures);
+                asks.extend(sources.filter_map(|source| source.ask()).cloned());
                 workloads.push(workload);
                 SubjectState::Resolved(Box::new(ready))
             }
@@ -182,12 +189,14 @@ fn looked_at(
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         policy: resolved.policy.clone(),
         pools,
+        measures: measures(id, &resolved, &signals, look),
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
         memory: recall.memory(&id.uid, workload),
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    (Ready { resolved, settling, contested, foreign, stuck, ready_pods }, state)
+    let exits = exits(&resolved.targets, look.catalog);
+    (Ready { resolved, settling, contested, foreign, stuck, ready_pods, exits }, state)
 }
 
 fn ready_since(pod: &Pod) -> Option<(String, Timestamp)> {

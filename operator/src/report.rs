@@ -1,8 +1,10 @@
 //! Outcome → status, events, one log line: only what changed.
 
+use crate::advice::advise;
 use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
+use crate::fit::fit;
 use crate::happenings::{SCALE, foreign, scalings, tells, transitions};
 use crate::lease::LeaseView;
 use crate::observe::{Subject, SubjectState};
@@ -13,11 +15,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::Patch;
 use kube::{Api, Client};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
 use wellfed_engine::decision::Decision;
-use wellfed_engine::units::WorkloadId;
+use wellfed_engine::units::{PoolName, WorkloadId};
+use wellfed_engine::world::Pool;
 
 /// Without a transition a memory is written at most this often.
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
@@ -32,6 +35,8 @@ pub struct Reporter<'a> {
     pub identity: &'a str,
     /// Why all writes are stopped, if they are.
     pub stopped: Option<&'a str>,
+    /// All pools, with their prices.
+    pub pools: &'a BTreeMap<PoolName, Pool>,
     /// Now.
     pub now: Timestamp,
 }
@@ -102,6 +107,8 @@ impl Reporter<'_> {
             let new: Vec<_> = turns.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
             happenings.extend(new);
             happenings.extend(foreign(subject));
+            advise(&mut status, subject, decided, self.pools);
+            fit(&mut status);
             log(&subject.id, decided, &status);
             *last = Last {
                 worth,

@@ -78,6 +78,7 @@ fn resolved(policy: &Policy) -> PolicyStatus {
         gate_window: explain::duration(policy.gate.window),
         on_unknown: format!("{:?}", policy.gate.on_unknown),
         scale_down_window: explain::duration(policy.behavior.down.window),
+        thresholds: crate::overrides::shown(&policy.gate.thresholds),
     }
 }
 
@@ -124,9 +125,9 @@ fn finding(count: &Count, policy: &Policy) -> FindingStatus {
                 threshold: measure.threshold.map(explain::number),
             })
             .collect(),
-        remedies: remedies
-            .map(|one| format!("{}: {} ({}; {})", one.setting, one.value, one.gain, one.source))
-            .collect(),
+        remedies: remedies.map(ToString::to_string).collect(),
+        commands: Vec::new(),
+        savings: None,
         first_seen: count.first.0,
         since: count.standing.unwrap_or(count.first).0,
     }

@@ -7,7 +7,7 @@ use crate::memory::{Adoption, Memory};
 use crate::policy::{Class, Fallback, FallbackBehavior, GateMode, Mode, OnUnknown, Policy};
 use crate::span::Span;
 use crate::units::{Gpus, Replicas, WorkloadId};
-use crate::world::Workload;
+use crate::world::{Measures, Workload};
 
 /// Built by [`server`], [`trainer`] or [`batch`].
 #[derive(Clone, Debug)]
@@ -46,6 +46,7 @@ impl WorkloadBuilder {
             gate: gate(class),
             pools: Vec::new(),
             fallback: None,
+            model: None,
         };
         let id = WorkloadId { namespace: "ml".to_owned(), name: name.to_owned(), uid: format!("uid-of-{name}") };
         let memory = Memory { adoption: Adoption::Done, ..Memory::default() };
@@ -55,6 +56,7 @@ impl WorkloadBuilder {
             policy,
             pools: Vec::new(),
             signals: Vec::new(),
+            measures: Measures::default(),
             opinion: None,
             memory,
         };

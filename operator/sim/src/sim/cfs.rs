@@ -46,15 +46,16 @@ pub fn charge(mean: f64, deviation: f64, limit: Option<f64>, seconds: f64) -> Us
     }
 }
 
-/// What becomes of `used`, by tasks that want `mean` cores, when only `share` cores are left of those that many pods
-/// share. Each task gets its turn by itself, so one of many waits nearly always.
-pub fn crowd(used: Usage, mean: f64, share: f64, seconds: f64) -> Usage {
-    let most = share * seconds;
-    if used.cpu_seconds <= most {
+/// What becomes of `used` in `seconds` when only `share` cores are left of those that many pods share. Each task gets
+/// its turn by itself, so one of many waits nearly always.
+pub fn crowd(used: Usage, share: f64, seconds: f64) -> Usage {
+    let wanted = used.cpu_seconds / seconds;
+    if wanted <= share {
         return used;
     }
-    let none_waits = (1.0 - used.cpu_waiting / seconds) * (most / used.cpu_seconds).powf(mean.max(1.0));
-    Usage { cpu_seconds: most, cpu_waiting: seconds * (1.0 - none_waits), cfs_throttled: 0.0, ..used }
+    let none_waits = (1.0 - used.cpu_waiting / seconds) * (share / wanted).powf(wanted.max(1.0));
+    let (cpu_seconds, cpu_waiting) = (share * seconds, (1.0 - none_waits) * seconds);
+    Usage { cpu_seconds, cpu_waiting, cfs_throttled: 0.0, ..used }
 }
 
 fn density(z: f64) -> f64 {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::scenario::Llm;
 pub use engine::Engine;
-pub(crate) use engine::{ENGINE_CORES, Iteration, charge_cpu, charge_gpu};
+pub(crate) use engine::{ENGINE_CORES, Iteration, charge_gpu};
 use std::collections::{BTreeMap, VecDeque};
 pub use tokens::Request;
 

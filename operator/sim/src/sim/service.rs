@@ -15,6 +15,7 @@ use crate::scenario::{Batch, Service};
 pub use batcher::Batcher;
 pub use server::Server;
 use std::collections::{BTreeMap, VecDeque};
+pub(crate) use work::worked;
 
 /// Bytes of a request to the GPU, and of its answer back.
 const REQUEST_BYTES: f64 = 600_000.0;
@@ -65,11 +66,8 @@ impl ServicePool {
             self.finished += left;
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
             ledger.used += used;
-            let compile = if tick.from < from { COMPILE_CORES } else { 0.0 };
-            let cores = cores(service, left as f64, tick.length()) + compile;
-            let cpu = cfs::charge(cores, 0.2 * cores, replica.cpu_limit, tick.length());
-            ledger.used += share.map_or(cpu, |share| cfs::crowd(cpu, cores, share, tick.length()));
-            ledger.used += traffic(left as f64);
+            let around = around(service, left as f64, tick.from < from, replica.cpu_limit, tick.length());
+            ledger.used += share.map_or(around, |share| cfs::crowd(around, share, tick.length()));
             ledger.level.gpu_memory_mib = service.gpu_memory_mib;
             ledger.level.memory_bytes = 6e9;
         }
@@ -157,32 +155,22 @@ impl ServicePool {
 }
 
 /// How replicas with queues of their own work, if they have such: alone, a request is a batch.
-fn own_queue(service: &Service) -> Option<Batch> {
+pub(crate) fn own_queue(service: &Service) -> Option<Batch> {
     let alone = service.router.is_some().then(|| Batch::alone(service.gpu_seconds_per_request));
     service.batch.clone().or(alone)
 }
 
-/// What `finished` requests need that kept the GPU busy for `busy` seconds.
-pub(crate) fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
-    let cores = cores(service, finished, seconds);
-    let mut used = work::on_requests(busy);
-    used += cfs::charge(cores, 0.2 * cores, limit, seconds);
-    used += traffic(finished);
-    used
-}
-
-/// Cores that `finished` requests in `seconds` keep busy, and the server itself.
-fn cores(service: &Service, finished: f64, seconds: f64) -> f64 {
-    finished * service.cpu_seconds_per_request / seconds + 0.1
-}
-
-fn traffic(finished: f64) -> Usage {
-    let bytes = finished * REQUEST_BYTES;
-    Usage {
-        pcie_rx_bytes: bytes,
-        pcie_tx_bytes: bytes / 20.0,
-        net_rx_bytes: bytes,
-        net_tx_bytes: bytes / 20.0,
+/// What `finished` requests need beside the GPU.
+pub(crate) fn around(service: &Service, finished: f64, warming: bool, limit: Option<f64>, seconds: f64) -> Usage {
+    let compile = if warming { COMPILE_CORES } else { 0.0 };
+    let wanted = finished * service.cpu_seconds_per_request / seconds + 0.1 + compile;
+    let mut used = cfs::charge(wanted, 0.2 * wanted, limit, seconds);
+    used += Usage {
+        pcie_rx_bytes: finished * REQUEST_BYTES,
+        pcie_tx_bytes: finished * REQUEST_BYTES / 20.0,
+        net_rx_bytes: finished * REQUEST_BYTES,
+        net_tx_bytes: finished * REQUEST_BYTES / 20.0,
         ..Usage::default()
-    }
+    };
+    used
 }

@@ -143,8 +143,8 @@ impl Engine {
             self.iterate(llm, &mut used);
         }
         let cores = tokenizers + ENGINE_CORES * (1.0 - idle / tick.length());
-        charge_cpu(&mut used, cores, cpu_limit, tick.length());
-        share.map_or(used, |share| cfs::crowd(used, cores, share, tick.length()))
+        used += cfs::charge(cores, 0.05 * cores, cpu_limit, tick.length());
+        share.map_or(used, |share| cfs::crowd(used, share, tick.length()))
     }
 
     fn collect(&mut self) {
@@ -242,8 +242,4 @@ pub(crate) fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, bat
         net_tx_bytes: batch * TOKEN_BYTES,
         ..Usage::default()
     };
-}
-
-pub(crate) fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
-    *used += cfs::charge(wanted, 0.05 * wanted, limit, seconds);
 }
