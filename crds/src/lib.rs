@@ -28,7 +28,10 @@ pub use signal::{
     PrometheusSource, ScaleSource, ServerMetric, ServerSource, Signal, SignalRole, SignalSlo, SignalSource,
     SignalTarget, SignalType, TargetType, TritonSource,
 };
-pub use status::{DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus, StepStatus};
+pub use status::{
+    CheckStatus, DecisionStatus, FiguresStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus,
+    StepStatus,
+};
 pub use workload::{
     Class, Fallback, FallbackBehavior, GpuWorkload, GpuWorkloadSpec, Mode, ScaleTargetRef, WorkloadPool,
 };

@@ -11,6 +11,8 @@ pub mod due;
 pub mod events;
 pub mod evidence;
 pub mod failing;
+pub mod findings;
+pub mod gate_override;
 mod happenings;
 pub mod health;
 pub mod intent;
