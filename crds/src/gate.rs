@@ -4,6 +4,7 @@ use crate::duration::GoDuration;
 use crate::quantity::Quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How the gate treats this workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,9 +25,11 @@ pub struct Gate {
     /// What missing evidence means for growth. Default: Allow for Inference, Hold otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unknown: Option<OnUnknown>,
-    /// What the rules compare with; shares from 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thresholds: Option<GateThresholds>,
+    /// What the rules compare with, by name, such as `busyFrom: 800m`; shares are from 0 to 1. What is not named is as the
+    /// operator's configuration says, else as built in. `docs/thresholds.md` lists all names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 128))]
+    pub thresholds: BTreeMap<String, Quantity>,
 }
 
 /// Whether a refusal holds the number. Default: Enforce.
@@ -47,28 +50,4 @@ pub enum OnUnknown {
     Allow,
     /// Wait for evidence.
     Hold,
-}
-
-/// Overrides of single thresholds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GateThresholds {
-    /// GPU activity below which a GPU is hardly used. Default: 300m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub underused_below: Option<Quantity>,
-    /// GPU activity below which a GPU waits for something. Default: 500m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub starved_below: Option<Quantity>,
-    /// GPU activity from which a GPU is busy, if it also does work. Default: 700m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy_from: Option<Quantity>,
-    /// CPU used over its limit from which the CPU is the bottleneck. Default: 850m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_of_limit_from: Option<Quantity>,
-    /// Throttled periods over all periods from which the CPU is the bottleneck. Default: 250m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throttled_from: Option<Quantity>,
-    /// Share of time spent waiting for a CPU from which the CPU is the bottleneck. Default: 200m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_pressure_from: Option<Quantity>,
 }

@@ -9,6 +9,7 @@ mod conditions;
 mod crd;
 mod duration;
 mod gate;
+mod model;
 mod pool;
 mod quantity;
 mod shares;
@@ -20,7 +21,8 @@ pub use behavior::{Behavior, PolicyType, ScalingPolicy, ScalingRules, SelectPoli
 pub use conditions::{Condition, ConditionStatus};
 pub use crd::{all, yaml_of};
 pub use duration::{DurationError, GoDuration};
-pub use gate::{Gate, GateMode, GateThresholds, OnUnknown};
+pub use gate::{Gate, GateMode, OnUnknown};
+pub use model::{Dtype, Model, Params, ParamsError};
 pub use pool::{CapacityType, GpuPool, GpuPoolSpec, GpuShape, PoolLimits};
 pub use quantity::{Quantity, QuantityError};
 pub use shares::IntOrPercent;
@@ -29,8 +31,8 @@ pub use signal::{
     SignalTarget, SignalType, TargetType, TritonSource,
 };
 pub use status::{
-    CheckStatus, DecisionStatus, FiguresStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus,
-    StepStatus,
+    CheckStatus, CommandStatus, DecisionStatus, FiguresStatus, FindingStatus, GpuWorkloadStatus, Measured,
+    PolicyStatus, PoolStatus, StepStatus,
 };
 pub use workload::{
     Class, Fallback, FallbackBehavior, GpuWorkload, GpuWorkloadSpec, Mode, ScaleTargetRef, WorkloadPool,

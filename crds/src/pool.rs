@@ -1,5 +1,6 @@
 //! `GpuPool`: a set of nodes that replicas may run on.
 
+use crate::quantity::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -18,9 +19,12 @@ use std::collections::BTreeMap;
     printcolumn(name = "Capacity", type_ = "string", json_path = ".spec.capacityType"),
     printcolumn(name = "Product", type_ = "string", json_path = ".spec.gpus.product"),
     printcolumn(name = "Limit", type_ = "integer", json_path = ".spec.limits.gpus"),
+    printcolumn(name = "Price", type_ = "string", json_path = ".spec.pricePerGpuHour"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.pricePerGpuHour) || quantity(string(self.pricePerGpuHour)).isGreaterThan(quantity('0'))")
+    .message("pricePerGpuHour must be above zero: leave it out where the price is not known"))]
 pub struct GpuPoolSpec {
     /// How these nodes are bought; shown in the pool's columns.
     pub capacity_type: CapacityType,
@@ -36,6 +40,10 @@ pub struct GpuPoolSpec {
     /// Namespaces whose workloads may name this pool. None means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelector>,
+    /// What one GPU costs an hour, in the currency of your choice, the same for every pool. None means that it is not known, and
+    /// no money is shown where it would be needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_per_gpu_hour: Option<Quantity>,
 }
 
 /// How nodes are bought.

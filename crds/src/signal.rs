@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 #[x_kube(
     validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.slo) && !has(self.target) : !has(self.slo)")
         .message("role Latency needs slo and no target; other roles take no slo"),
-    validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.source.prometheus) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
-        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; role Latency is one number from source.prometheus"),
+    validation = Rule::new("has(self.role) && self.role != 'Demand' ? has(self.source.prometheus) && !has(self.target) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
+        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; every other role is one number from source.prometheus, without target"),
     validation = Rule::new("!(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton)) || !has(self.type) || self.type == 'Pods'")
         .message("a model server is read per pod: leave type out, or set it to Pods"),
     validation = Rule::new("!has(self.source.scale) || !has(self.type) || self.type == 'External'")
@@ -69,6 +69,13 @@ pub enum SignalRole {
     Demand,
     /// It asks for one step more while it exceeds its objective.
     Latency,
+    /// Work done a second, such as tokens or samples. It asks for nothing: findings compare it before and after.
+    Throughput,
+    /// How far a run has come, such as its steps. It asks for nothing.
+    Progress,
+    /// How good the results are; larger is better, so of a loss use `1 / loss`. It asks for nothing: findings compare it before
+    /// and after.
+    Quality,
 }
 
 /// Whether a signal's rows carry a live pod. Default: Pods for model servers, else External.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Written only when something in it changes; live values are metrics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -64,6 +65,9 @@ pub struct PolicyStatus {
     pub on_unknown: String,
     /// The stabilisation window before shrinking.
     pub scale_down_window: String,
+    /// The gate's thresholds that are not as built in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, String>,
 }
 
 /// One pool's share.
@@ -153,6 +157,13 @@ pub struct FindingStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub checklist: Vec<CheckStatus>,
+    /// Commands to look deeper with, the one that tells most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandStatus>,
+    /// GPUs that mending it would free, and money, against what adding GPUs would cost. Money is left out where a price is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub savings: Option<String>,
     /// When it was first seen.
     #[schemars(schema_with = "date_time")]
     pub first_seen: Timestamp,
@@ -165,13 +176,13 @@ pub struct FindingStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FiguresStatus {
-    /// Tokens, answers or samples a second of one replica, by its own account.
+    /// Work done a second by one replica: tokens, answers or samples by its own account, or by a signal of role Throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<String>,
     /// Share of time that the GPUs are active, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_activity: Option<String>,
-    /// Mean time from a request's arrival at the server to its end, seconds.
+    /// By a signal of role Latency, in its unit; without one the mean time of a request at the server, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<String>,
     /// Memory in use of the fullest GPU, 0 to 1.
@@ -190,6 +201,16 @@ pub struct CheckStatus {
     pub name: String,
     /// Passed, Failed, or Unknown where it is not measured.
     pub result: String,
+}
+
+/// A command to look deeper with, or a piece of code for the workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandStatus {
+    /// What it shows, and what it needs or disturbs.
+    pub shows: String,
+    /// To be copied as it is.
+    pub run: String,
 }
 
 /// One measured value beside its threshold.

@@ -3,6 +3,7 @@
 use crate::behavior::Behavior;
 use crate::duration::GoDuration;
 use crate::gate::Gate;
+use crate::model::Model;
 use crate::shares::IntOrPercent;
 use crate::signal::Signal;
 use crate::status::GpuWorkloadStatus;
@@ -45,6 +46,8 @@ use serde::{Deserialize, Serialize};
         .message("leave max out, or make it a count, on at least one pool: shares are rounded down, and the last replica would find no place"),
     validation = Rule::new("!has(self.pools) || self.pools.map(p, has(p.base) ? p.base : 0).sum() <= self.maxReplicas")
         .message("the bases of all pools together must not exceed maxReplicas"),
+    validation = Rule::new("self.signals.exists(s, !has(s.role) || s.role == 'Demand' || s.role == 'Latency')")
+        .message("at least one signal must have role Demand or Latency: the others ask for nothing"),
 )]
 pub struct GpuWorkloadSpec {
     /// What kind of work it is; picks defaults. Default: Inference.
@@ -85,6 +88,9 @@ pub struct GpuWorkloadSpec {
     /// What to do when a signal keeps failing. None means that the workload keeps its replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
+    /// The model, so that its memory can be compared with that of the GPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
 }
 
 const fn one() -> i32 {

@@ -7,6 +7,7 @@ use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use wellfed_crds::{GpuPoolSpec, ScaleTargetRef};
+use wellfed_engine::money::Money;
 use wellfed_engine::units::{Gpus, NodeName, PoolName};
 use wellfed_engine::world::{Node, Pool};
 
@@ -146,7 +147,7 @@ impl Catalog {
             let members = suitable.iter().filter(|node| belongs(node, pool));
             let nodes = members.map(|node| NodeName(node.metadata.name.clone().unwrap_or_default())).collect();
             let limit = pool.limits.as_ref().map(|limits| Gpus(u32::try_from(limits.gpus).unwrap_or(0)));
-            self.capacity.insert(PoolName(name.clone()), Pool { nodes, limit });
+            self.capacity.insert(PoolName(name.clone()), Pool { nodes, limit, price: price(pool) });
         }
     }
 
@@ -156,6 +157,11 @@ impl Catalog {
         let labels = self.namespaces.get(namespace);
         Selector::try_from(selector).is_ok_and(|selector| labels.is_some_and(|labels| selector.matches(labels)))
     }
+}
+
+/// What a GPU of `pool` costs an hour; none where it does not say so in a way that can be read.
+pub fn price(pool: &GpuPoolSpec) -> Option<Money> {
+    Money::of(pool.price_per_gpu_hour.as_ref()?.to_f64().ok()?)
 }
 
 /// The target that a pod belongs to: its `StatefulSet`, or the Deployment of its `ReplicaSet`, whose name ends with the hash

@@ -72,7 +72,7 @@ pub struct Obstacles<'a> {
 /// Of a decided workload.
 pub fn decided(ready: &Ready, decision: &Decision, obstacles: &Obstacles<'_>) -> Vec<Aspect> {
     let mut all = vec![
-        aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
+        accepted(ready),
         able(ready, obstacles),
         active(ready, decision),
         limited(decision),
@@ -103,6 +103,13 @@ fn overridden(word: &Word) -> Aspect {
             );
             aspect("GateOverridden", False, "OverrideRefused", message)
         }
+    }
+}
+
+fn accepted(ready: &Ready) -> Aspect {
+    match &ready.resolved.misfit {
+        Some(misfit) => aspect("Accepted", True, "ModelMayNotFit", misfit.sentence()),
+        None => aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
     }
 }
 

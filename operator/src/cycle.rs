@@ -116,6 +116,7 @@ impl Cycle {
             lease: &self.lease,
             identity: &self.identity,
             stopped: stopped.as_deref(),
+            pools: &seen.world.pools,
             now,
         };
         reporter.report(&seen.subjects, &decided, &outcomes, &mut self.told).await;
@@ -201,8 +202,11 @@ impl Cycle {
     fn publish(&self, seen: &Observed, decided: &[Decided]) {
         let decisions: HashMap<&str, &Decision> =
             decided.iter().filter_map(|one| one.as_ref().ok()).map(|one| (one.id.uid.as_str(), one)).collect();
-        let watched =
-            seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready));
+        let watched = seen
+            .subjects
+            .iter()
+            .filter_map(by_uid)
+            .filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready, seen.world.now));
         self.watched.send_replace(Arc::new(watched.collect()));
         let now = seen.world.now;
         for workload in &seen.world.workloads {

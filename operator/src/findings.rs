@@ -2,18 +2,15 @@
 //! none of it, and after a restart the status itself says what it was.
 
 use std::collections::HashMap;
-use wellfed_crds::{CheckStatus, FiguresStatus, FindingStatus, GpuWorkloadStatus, Measured};
+use wellfed_crds::{CheckStatus, FiguresStatus, FindingStatus, Measured};
 use wellfed_engine::decision::Decision;
 use wellfed_engine::explain;
-use wellfed_engine::figures::{Figures, Worse};
+use wellfed_engine::figures::{Figures, Throughput, Worse};
 use wellfed_engine::finding::{id, severity};
 use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
 use wellfed_engine::opinion::{Finding, Opinion};
 use wellfed_engine::policy::Policy;
 use wellfed_engine::remedies::remedies;
-
-/// The most that a status may take in JSON.
-pub const LARGEST_STATUS: usize = 16 * 1024;
 
 /// Where the numbers and words of a finding come from.
 pub struct Sources<'a> {
@@ -38,16 +35,13 @@ impl Sources<'_> {
     fn finding(&self, shown: &Shown, id: String, last: &HashMap<&str, &FindingStatus>) -> FindingStatus {
         let last = last.get(id.as_str()).copied();
         let same = last.filter(|last| last.state == format!("{:?}", shown.state) && last.since == shown.since.0);
-        let remedies = shown.name.rule().into_iter().flat_map(|rule| remedies(rule, self.policy.class));
         let mut status = FindingStatus {
             id,
             rule: shown.name.to_string(),
             severity: format!("{:?}", severity(shown.name, shown.weight)),
             state: format!("{:?}", shown.state),
             weight: format!("{:?}", shown.weight),
-            remedies: remedies
-                .map(|one| format!("{}: {} ({}; {})", one.setting, one.value, one.gain, one.source))
-                .collect(),
+            remedies: remedies(shown.name, self.policy.class).map(ToString::to_string).collect(),
             before: shown.figures.map(|(before, _)| figures(&before)),
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after)),
             way_back: self.way_back(shown),
@@ -121,11 +115,11 @@ fn measures(found: &Finding) -> Vec<Measured> {
 
 fn figures(figures: &Figures) -> FiguresStatus {
     FiguresStatus {
-        throughput: figures.throughput.map(|work| explain::rate(work.each())),
+        throughput: figures.throughput.map(Throughput::each).or(figures.signals.throughput).map(explain::rate),
         gpu_activity: figures.activity.map(explain::number),
-        latency: figures.latency.map(explain::number),
+        latency: figures.signals.latency.or(figures.latency).map(explain::number),
         gpu_memory: figures.memory.map(explain::number),
-        quality: figures.quality.map(explain::number),
+        quality: figures.signals.quality.or(figures.quality).map(explain::number),
     }
 }
 
@@ -134,37 +128,13 @@ fn checklist(gain: &Gain) -> Vec<CheckStatus> {
     points.map(|((name, _), check)| CheckStatus { name: (*name).to_owned(), result: format!("{check:?}") }).collect()
 }
 
-/// Makes `status` fit into what an object may carry: remedies and measures go before findings, the least findings first.
-pub fn fit(status: &mut GpuWorkloadStatus) {
-    for most in [8, 4, 2, 1] {
-        if size(status) <= LARGEST_STATUS {
-            return;
-        }
-        for finding in &mut status.findings {
-            finding.remedies.truncate(most);
-        }
-    }
-    while size(status) > LARGEST_STATUS {
-        let long = status.findings.iter_mut().rev().find(|finding| !finding.measured.is_empty());
-        if let Some(finding) = long {
-            finding.measured.clear();
-        } else if status.findings.pop().is_none() {
-            return;
-        }
-    }
-}
-
-fn size(status: &GpuWorkloadStatus) -> usize {
-    serde_json::to_vec(status).map_or(0, |json| json.len())
-}
-
 /// The changes of a finding from one state to another in words: what the figures were and are.
 pub fn course(finding: &FindingStatus) -> String {
     let (Some(before), Some(after)) = (&finding.before, &finding.after) else { return String::new() };
     let both = [
         ("work of a replica a second", &before.throughput, &after.throughput),
         ("GPU activity", &before.gpu_activity, &after.gpu_activity),
-        ("seconds a request", &before.latency, &after.latency),
+        ("latency", &before.latency, &after.latency),
         ("GPU memory", &before.gpu_memory, &after.gpu_memory),
         ("quality", &before.quality, &after.quality),
     ];
@@ -178,7 +148,7 @@ pub fn course(finding: &FindingStatus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wellfed_engine::testing::{Scenario, WorkloadBuilder, secs, trainer, world};
+    use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
 
     const NAME: &str = "vision-train";
 
@@ -247,25 +217,5 @@ mod tests {
         let expected = "it shows again under the new pod template: try the next remedy, or go back with \
                         `kubectl -n ml rollout undo deployment/vision-train`";
         assert_eq!((again[0].state.as_str(), again[0].way_back.as_deref()), ("Regressed", Some(expected)));
-    }
-
-    #[test]
-    fn a_status_never_exceeds_sixteen_kibibytes_and_the_first_finding_is_kept_longest() {
-        let long = |at: usize| FindingStatus {
-            id: format!("{at:08x}"),
-            evidence: "e".repeat(1_000),
-            measured: vec![Measured { name: "m".repeat(80), value: "1".into(), threshold: None }; 12],
-            remedies: vec!["r".repeat(600); 14],
-            since: jiff::Timestamp::UNIX_EPOCH + secs(1),
-            ..FindingStatus::default()
-        };
-        let mut status = GpuWorkloadStatus { findings: (0..10).map(long).collect(), ..GpuWorkloadStatus::default() };
-        status.memory = Some("m".repeat(4_096));
-
-        fit(&mut status);
-
-        assert!(size(&status) <= LARGEST_STATUS, "{} bytes", size(&status));
-        assert_eq!((status.findings.len(), status.findings[0].id.as_str()), (6, "00000000"));
-        assert_eq!(status.findings[0].remedies.len(), 1);
     }
 }

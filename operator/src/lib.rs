@@ -1,5 +1,6 @@
 //! The wellfed operator. `cycle.rs` is the straight line; the decisions themselves are in the crate `wellfed-engine`.
 
+mod advice;
 pub mod apply;
 pub mod catalog;
 pub mod cli;
@@ -10,18 +11,22 @@ pub mod cycle;
 pub mod due;
 pub mod events;
 pub mod evidence;
+mod exits;
 pub mod failing;
 pub mod findings;
+mod fit;
 pub mod gate_override;
 mod happenings;
 pub mod health;
 pub mod intent;
 pub mod lease;
 pub mod losses;
+mod measures;
 pub mod metrics;
 pub mod observe;
 mod orders;
 mod outlook;
+pub mod overrides;
 pub mod pauses;
 pub mod recall;
 pub mod refusal;
@@ -29,6 +34,7 @@ pub mod report;
 pub mod resolve;
 pub mod run;
 pub mod signals;
+pub mod simulate;
 pub mod slim;
 pub mod status;
 pub mod stuck;

@@ -76,6 +76,8 @@ pub struct Metrics {
     cycle: Histogram,
     cycle_at: Number,
     lease: Gauge,
+    /// Shown by the gate's lane.
+    pub evidence: crate::evidence::Shown,
     known: Mutex<(HashSet<OfWorkload>, HashSet<OfSignal>)>,
     found: Mutex<HashSet<OfFinding>>,
 }
@@ -119,6 +121,8 @@ impl Default for Metrics {
         let help = "When the last cycle ended, in seconds since 1970";
         registry.register_with_unit("last_cycle_timestamp", help, Unit::Seconds, cycle_at.clone());
         registry.register("lease_held", "1 if this instance holds the Lease", lease.clone());
+        let evidence = crate::evidence::Shown::default();
+        evidence.register(&mut registry);
         let (known, found) = (Mutex::default(), Mutex::default());
         Self {
             registry,
@@ -132,6 +136,7 @@ impl Default for Metrics {
             cycle,
             cycle_at,
             lease,
+            evidence,
             known,
             found,
         }

@@ -2,8 +2,11 @@
 
 use crate::catalog::{Catalog, Target, TargetKey};
 use crate::contest::Foreign;
+use crate::evidence::Exit;
+use crate::exits::exits;
 use crate::gate_override::Word;
 use crate::intent::Settings;
+use crate::measures::measures;
 use crate::recall::Recall;
 use crate::refusal::{Refusal, RefusalReason};
 use crate::resolve::{Resolved, Unresolved, resolve};
@@ -70,6 +73,8 @@ pub struct Ready {
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
     pub opinion: Option<Opinion>,
+    /// How the GPU containers of its pods ended last.
+    pub exits: Vec<Exit>,
 }
 
 /// What is looked at.
@@ -103,7 +108,9 @@ pub fn observe(look: &Lookout<'_>, recall: &mut Recall) -> Observed {
         let id = id(&object);
         let state = match subject(&object, &id, look, recall, &mut claimed) {
             Ok((ready, workload)) => {
-                asks.extend(ready.resolved.sources.iter().filter_map(|source| source.ask()).cloned());
+                let measures = ready.resolved.measures.iter().map(|(_, source)| source);
+                let sources = ready.resolved.sources.iter().chain(measures);
+                asks.extend(sources.filter_map(|source| source.ask()).cloned());
                 workloads.push(workload);
                 SubjectState::Resolved(Box::new(ready))
             }
@@ -189,6 +196,7 @@ fn looked_at(
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         policy: resolved.policy.clone(),
         pools,
+        measures: measures(id, &resolved, &signals, look),
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
         template: Some(template(&resolved.targets)),
@@ -196,8 +204,10 @@ fn looked_at(
         memory: recall.memory(&id.uid, workload),
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
+    let exits = exits(&resolved.targets, look.catalog);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
-    (Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion }, state)
+    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
+    (ready, state)
 }
 
 /// The pod templates of all targets as one.

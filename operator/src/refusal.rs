@@ -36,6 +36,8 @@ pub enum RefusalReason {
     DuplicateTarget,
     /// The target's pods ask for no GPU.
     NoGpus,
+    /// The gate has no threshold of that name.
+    UnknownThreshold,
 }
 
 impl fmt::Display for RefusalReason {
@@ -64,6 +66,14 @@ pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Opt
         .filter(|(distance, _)| *distance <= 2)
         .min()
         .map(|(_, other)| other)
+}
+
+/// The `most` known names that are nearest to `name`, nearest first.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let folded = name.to_lowercase();
+    let mut known: Vec<_> = known.map(|other| (distance(&folded, &other.to_lowercase()), other)).collect();
+    known.sort_unstable();
+    known.into_iter().take(most).map(|(_, other)| other).collect()
 }
 
 /// Edits from one to the other: insertions, deletions, replacements.

@@ -1,9 +1,11 @@
 //! Outcome → status, events, one log line: only what changed.
 
+use crate::advice::advise;
 use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
 use crate::findings::{self, Sources};
+use crate::fit::fit;
 use crate::happenings::{SCALE, foreign, overrides, scalings, tells, transitions, turns};
 use crate::lease::LeaseView;
 use crate::observe::{Subject, SubjectState};
@@ -15,11 +17,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::Patch;
 use kube::{Api, Client};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
 use wellfed_engine::decision::Decision;
-use wellfed_engine::units::WorkloadId;
+use wellfed_engine::units::{PoolName, WorkloadId};
+use wellfed_engine::world::Pool;
 
 /// Without a transition a memory is written at most this often.
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
@@ -34,6 +37,8 @@ pub struct Reporter<'a> {
     pub identity: &'a str,
     /// Why all writes are stopped, if they are.
     pub stopped: Option<&'a str>,
+    /// All pools, with their prices.
+    pub pools: &'a BTreeMap<PoolName, Pool>,
     /// Now.
     pub now: Timestamp,
 }
@@ -96,9 +101,6 @@ impl Reporter<'_> {
         status.conditions = status::conditions(&aspects, &last.conditions, object.metadata.generation, self.now);
         let memory = memory_text(decided).or_else(|| last.memory.clone());
         status.memory.clone_from(&memory);
-        if !status.findings.is_empty() {
-            findings::fit(&mut status);
-        }
         let worth = Worth::of(&status);
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if worth != last.worth {
@@ -109,11 +111,15 @@ impl Reporter<'_> {
             happenings.extend(turns(&last.findings, &status.findings));
             happenings.extend(overrides(&last.conditions, &status.conditions));
             happenings.extend(foreign(subject));
+            // Kept as it is before it is shortened.
+            let findings = status.findings.clone();
+            advise(&mut status, subject, decided, self.pools);
+            fit(&mut status);
             log(&subject.id, decided, &status);
             *last = Last {
                 worth,
                 conditions: status.conditions.clone(),
-                findings: status.findings.clone(),
+                findings,
                 memory,
                 memory_at: Some(self.now),
                 failure: last.failure.take(),

@@ -1,12 +1,14 @@
 //! Intent + cluster → what can be decided, or why not.
 
-use crate::catalog::{Catalog, Target, TargetKey, key};
-use crate::intent::Intent;
+use crate::catalog::{Catalog, Target, TargetKey, key, price};
+use crate::intent::{Intent, Measure};
 use crate::refusal::{Refusal, RefusalReason, did_you_mean};
 use crate::signals::SignalSource;
 use std::sync::Arc;
+use wellfed_crds::GpuPoolSpec;
 use wellfed_engine::policy::{Mode, Policy};
-use wellfed_engine::units::Gpus;
+use wellfed_engine::sizing::{Misfit, Offer, misfit};
+use wellfed_engine::units::{Gpus, PoolName};
 
 /// A workload that can be decided.
 pub struct Resolved {
@@ -14,12 +16,16 @@ pub struct Resolved {
     pub policy: Policy,
     /// In the order of `policy.signals`.
     pub sources: Vec<Arc<dyn SignalSource>>,
+    /// Signals that describe the work and ask for nothing.
+    pub measures: Vec<(Measure, Arc<dyn SignalSource>)>,
     /// In the order of `policy.pools`.
     pub targets: Vec<(TargetKey, Target)>,
     /// `spec.replicas`.
     pub replicas: i32,
     /// Who else drives a target: then nothing is written.
     pub driven: Option<Driven>,
+    /// The model can't fit where it runs.
+    pub misfit: Option<Misfit>,
 }
 
 /// Another writer of a target's replicas.
@@ -61,13 +67,28 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
     let targets = targets(intent, namespace, catalog)?;
     let gpus = gpus_per_replica(intent, &targets).map_err(|refusal| Unresolved::Refused(vec![refusal]))?;
     let driven = targets.iter().find_map(|(key, target)| driven(key, target, catalog));
+    let policy = Policy { gpus_per_replica: gpus, ..intent.policy.clone() };
+    let misfit = policy.model.and_then(|_| misfit(&policy, &offers(namespace, catalog), None));
     Ok(Resolved {
-        policy: Policy { gpus_per_replica: gpus, ..intent.policy.clone() },
+        policy,
         sources: intent.sources.clone(),
+        measures: intent.measures.clone(),
         targets,
         replicas: intent.replicas,
         driven,
+        misfit,
     })
+}
+
+/// Every pool that workloads of `namespace` may name.
+fn offers(namespace: &str, catalog: &Catalog) -> Vec<Offer> {
+    let pools = catalog.pools.iter().filter(|(_, pool)| catalog.allows(pool, namespace));
+    let offer = |(name, pool): (&String, &GpuPoolSpec)| {
+        let memory = pool.gpus.as_ref().and_then(|gpus| gpus.memory);
+        let memory = memory.and_then(|mebibytes| u32::try_from(mebibytes).ok());
+        Offer { pool: PoolName::from(name.as_str()), memory, price: price(pool) }
+    };
+    pools.map(offer).collect()
 }
 
 fn pool_refusals(intent: &Intent, namespace: &str, catalog: &Catalog) -> Vec<Refusal> {
@@ -173,5 +194,68 @@ impl Driven {
                 format!("{target} is driven by its controller {owner}: target that instead, if it has /scale; {fix}")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intent::{Settings, intent};
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    fn catalog(gpus: u32) -> Catalog {
+        let target = Target {
+            replicas: 1,
+            resource_version: "1".into(),
+            gpus,
+            cpu_limit: None,
+            container: "vllm".into(),
+            owner: None,
+            failure: None,
+            selector: None,
+            template: 0,
+            rolled_out: true,
+        };
+        let pool = |memory: i64, price: &str| {
+            let gpus = json!({ "memory": memory });
+            let pool =
+                json!({ "capacityType": "Spot", "nodeSelector": { "a": "b" }, "gpus": gpus, "pricePerGpuHour": price });
+            serde_json::from_value(pool).unwrap()
+        };
+        let mut catalog = Catalog::default();
+        catalog.targets.insert(("demo".into(), "Deployment".into(), "chat".into()), target);
+        catalog.pools = [("t4".to_owned(), pool(15_360, "0.53")), ("a100".to_owned(), pool(81_920, "3.43"))].into();
+        catalog
+    }
+
+    fn misfit_with(gpus: u32, params: &str) -> Option<String> {
+        let spec = json!({
+            "maxReplicas": 4,
+            "model": { "params": params, "dtype": "FP16" },
+            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "chat" },
+            "signals": [{ "name": "replicas", "source": { "scale": {} } }],
+            "pools": [{ "name": "t4" }],
+        });
+        let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
+        let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
+        resolve(&intent, "demo", &catalog(gpus)).ok().unwrap().misfit.map(|misfit| misfit.sentence())
+    }
+
+    #[test]
+    fn a_model_that_cannot_fit_is_a_warning_with_the_cheapest_pool_that_holds_it() {
+        assert_eq!(
+            misfit_with(1, "7B").as_deref(),
+            Some(
+                "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
+                 \"t4\"; pool \"a100\" is the cheapest that holds it"
+            )
+        );
+    }
+
+    #[test]
+    fn a_changed_template_or_model_is_looked_at_anew() {
+        assert_eq!(misfit_with(2, "7B"), None, "the template asks for two GPUs now");
+        assert_eq!(misfit_with(1, "3B"), None, "the spec names a smaller model now");
     }
 }

@@ -79,6 +79,7 @@ fn resolved(policy: &Policy) -> PolicyStatus {
         gate_window: explain::duration(policy.gate.window),
         on_unknown: format!("{:?}", policy.gate.on_unknown),
         scale_down_window: explain::duration(policy.behavior.down.window),
+        thresholds: crate::overrides::shown(&policy.gate.thresholds),
     }
 }
 

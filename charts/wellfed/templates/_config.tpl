@@ -13,4 +13,9 @@ prometheus:
 {{- end }}
 evidence:
   endpoint: {{ .Values.evidence.endpoint | quote }}
+{{- with .Values.gate.thresholds }}
+gate:
+  thresholds:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
 {{- end -}}

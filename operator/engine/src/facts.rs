@@ -1,7 +1,7 @@
 //! What a look measured besides its findings: how well the workload does, and what could be checked at all.
 
 use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence, Trend};
-use crate::figures::{Figures, Throughput, WorkUnit};
+use crate::figures::{Figures, SignalFigures, Throughput, WorkUnit};
 use crate::span::Span;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl Facts {
 }
 
 fn figures(seen: &Evidence) -> Figures {
-    let fullest = seen.gpus.iter().filter_map(|gpu| gpu.memory).map(|memory| memory.mean).fold(None, largest);
+    let fullest = largest(seen.gpus.iter().filter_map(|gpu| gpu.memory).map(|memory| memory.mean));
     let quality = seen.trainers.iter().filter_map(|trainer| match trainer.quality? {
         Trend::Moved { last, .. } => Some(last),
         Trend::Diverged => None,
@@ -49,12 +49,13 @@ fn figures(seen: &Evidence) -> Figures {
         latency: seen.server_mean(|server| server.whole_seconds),
         memory: fullest,
         quality: mean(quality),
+        signals: SignalFigures::default(),
     }
     .rounded()
 }
 
-fn largest(most: Option<f64>, value: f64) -> Option<f64> {
-    Some(most.map_or(value, |most: f64| most.max(value)))
+fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(f64::max)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -77,7 +78,7 @@ fn queue_share(servers: &[ServerEvidence]) -> Option<f64> {
         each.and_then(|each| mean(each.into_iter()))
     };
     let shares = [share(|server| server.first_token_seconds), share(|server| server.whole_seconds)];
-    shares.into_iter().flatten().fold(None, largest)
+    largest(shares.into_iter().flatten())
 }
 
 fn checked(seen: &Evidence) -> Checked {

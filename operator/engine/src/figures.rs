@@ -1,6 +1,8 @@
 //! How well a workload does: what is compared before and after a change, and before and after growth.
 
 use crate::span::Span;
+use crate::units::Replicas;
+use crate::world::Measures;
 use serde::{Deserialize, Serialize};
 
 /// Means over one window; none where it is not measured. Rounded, so that they read back as they were written; written as
@@ -16,21 +18,66 @@ pub struct Figures {
     pub latency: Option<f64>,
     /// Memory in use of the fullest GPU, 0–1.
     pub memory: Option<f64>,
-    /// The workload's own measure of its results; more is better.
+    /// The trainers' own measure of their results; more is better.
+    pub quality: Option<f64>,
+    /// By the signals of the workload that describe its work.
+    pub signals: SignalFigures,
+}
+
+/// What a workload's own signals say, whatever their units; never compared with what is measured otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[Option<f64>; 3]", into = "[Option<f64>; 3]")]
+pub struct SignalFigures {
+    /// Work done a second by one replica; more is better.
+    pub throughput: Option<f64>,
+    /// The first latency signal; less is better.
+    pub latency: Option<f64>,
+    /// How good the results are; more is better.
     pub quality: Option<f64>,
 }
 
-type List = (Option<Throughput>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+impl From<[Option<f64>; 3]> for SignalFigures {
+    fn from([throughput, latency, quality]: [Option<f64>; 3]) -> Self {
+        Self { throughput, latency, quality }
+    }
+}
+
+impl From<SignalFigures> for [Option<f64>; 3] {
+    fn from(figures: SignalFigures) -> Self {
+        [figures.throughput, figures.latency, figures.quality]
+    }
+}
+
+impl SignalFigures {
+    /// Of `measures` now, `replicas` being Ready; blended into what they were, so that after a window the old is mostly
+    /// forgotten: `share` is the time since then over the window.
+    pub fn blended(before: Self, measures: &Measures, replicas: Replicas, share: f64) -> Self {
+        let share = share.clamp(0.0, 1.0);
+        let blend = |old: Option<f64>, new: Option<f64>| match (old, new) {
+            (Some(old), Some(new)) => thousandths(old + (new - old) * share),
+            (_, new) => new.and_then(thousandths),
+        };
+        let each = measures.throughput.filter(|_| replicas > Replicas::ZERO);
+        Self {
+            throughput: blend(before.throughput, each.map(|work| work / f64::from(replicas.0))),
+            latency: blend(before.latency, measures.latency),
+            quality: blend(before.quality, measures.quality),
+        }
+    }
+}
+
+type List = (Option<Throughput>, Option<f64>, Option<f64>, Option<f64>, Option<f64>, SignalFigures);
 
 impl From<List> for Figures {
-    fn from((throughput, activity, latency, memory, quality): List) -> Self {
-        Self { throughput, activity, latency, memory, quality }
+    fn from((throughput, activity, latency, memory, quality, signals): List) -> Self {
+        Self { throughput, activity, latency, memory, quality, signals }
     }
 }
 
 impl From<Figures> for List {
     fn from(figures: Figures) -> Self {
-        (figures.throughput, figures.activity, figures.latency, figures.memory, figures.quality)
+        let Figures { throughput, activity, latency, memory, quality, signals } = figures;
+        (throughput, activity, latency, memory, quality, signals)
     }
 }
 
@@ -131,21 +178,24 @@ impl Figures {
     /// `after` against these.
     pub fn against(&self, after: &Self) -> Comparison {
         let work = |figures: &Self| figures.throughput.map(|work| (work.unit, work.each()));
-        match (work(self), work(after)) {
-            (Some((unit, before)), Some((same, after))) if unit == same => {
-                if after < before * (1.0 - TOLERANCE) {
-                    return Comparison::Worse(Worse::Throughput);
-                }
-            }
-            (Some(_), _) => return Comparison::Unknown,
-            (None, _) => {}
+        let by_account = match (work(self), work(after)) {
+            (Some((unit, before)), Some((same, after))) if unit == same => Some((before, after)),
+            _ => None,
+        };
+        let done = by_account.or_else(|| self.signals.throughput.zip(after.signals.throughput));
+        let measured = self.throughput.is_some() || self.signals.throughput.is_some();
+        if done.is_none() && measured {
+            return Comparison::Unknown;
         }
-        let more = |before: Option<f64>, after: Option<f64>| grown(before, after, 1.0 + TOLERANCE);
-        if more(self.latency, after.latency) {
+        let grew = |before, after| grown(before, after, 1.0 + TOLERANCE);
+        let fell = |before, after| grown(after, before, 1.0 / (1.0 - TOLERANCE));
+        if done.is_some_and(|(before, after)| after < before * (1.0 - TOLERANCE)) {
+            Comparison::Worse(Worse::Throughput)
+        } else if grew(self.latency, after.latency) || grew(self.signals.latency, after.signals.latency) {
             Comparison::Worse(Worse::Latency)
-        } else if more(self.memory, after.memory) {
+        } else if grew(self.memory, after.memory) {
             Comparison::Worse(Worse::Memory)
-        } else if grown(after.quality, self.quality, 1.0 / (1.0 - TOLERANCE)) {
+        } else if fell(self.quality, after.quality) || fell(self.signals.quality, after.signals.quality) {
             Comparison::Worse(Worse::Quality)
         } else {
             Comparison::NotWorse
@@ -165,6 +215,7 @@ impl Figures {
             latency: self.latency.and_then(thousandths),
             memory: self.memory.and_then(thousandths),
             quality: self.quality.and_then(thousandths),
+            ..self
         }
     }
 }
@@ -209,6 +260,29 @@ mod tests {
         assert_eq!(before.against(&with(None, Some(0.53), None)), Comparison::Worse(Worse::Memory));
         assert_eq!(before.against(&with(None, None, Some(0.75))), Comparison::Worse(Worse::Quality));
         assert_eq!(before.against(&with(Some(1.04), Some(0.52), Some(0.77))), Comparison::NotWorse);
+    }
+
+    #[test]
+    fn signals_are_compared_with_themselves_only() {
+        let told = |throughput, latency| Figures {
+            signals: SignalFigures { throughput, latency, quality: None },
+            ..Figures::default()
+        };
+
+        assert_eq!(told(Some(10.0), None).against(&told(Some(9.0), None)), Comparison::Worse(Worse::Throughput));
+        assert_eq!(told(Some(10.0), None).against(&serving(1.0)), Comparison::Unknown);
+        assert_eq!(told(None, Some(0.2)).against(&told(None, Some(0.3))), Comparison::Worse(Worse::Latency));
+        assert_eq!(told(None, Some(0.2)).against(&serving(1.0)), Comparison::NotWorse);
+    }
+
+    #[test]
+    fn a_signal_is_blended_over_the_window_and_begins_with_its_first_value() {
+        let measures = |throughput| Measures { throughput: Some(throughput), ..Measures::default() };
+        let first = SignalFigures::blended(SignalFigures::default(), &measures(400.0), Replicas(4), 0.1);
+        let second = SignalFigures::blended(first, &measures(800.0), Replicas(4), 0.1);
+
+        assert_eq!((first.throughput, second.throughput), (Some(100.0), Some(110.0)));
+        assert_eq!(SignalFigures::blended(second, &Measures::default(), Replicas(4), 0.1).throughput, None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the next decision needs.
 
 mod changes;
+pub mod commands;
 pub mod decide;
 pub mod decision;
 mod desires;
@@ -17,13 +18,17 @@ pub mod hash;
 mod judge;
 mod ledger;
 pub mod memory;
+pub mod money;
 pub mod opinion;
+pub mod overrides;
 pub mod plan;
 pub mod policy;
 pub mod reading;
 pub mod remedies;
 mod remember;
 pub mod rules;
+pub mod savings;
+pub mod sizing;
 pub mod span;
 pub mod steps;
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! What is wanted: the resolved intent of a `GpuWorkload`, with every default filled in.
 
+use crate::sizing::Model;
 use crate::units::{Gpus, PoolName, Replicas, SignalName};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,16 @@ pub struct Policy {
     pub pools: Vec<PoolPolicy>,
     /// What to do when a signal keeps failing; without it the workload holds.
     pub fallback: Option<Fallback>,
+    /// The model, where its owner describes it.
+    #[serde(default)]
+    pub model: Option<Model>,
+}
+
+impl Policy {
+    /// Whether its owner declared that the model is split over the replicas, so that more of them hold less each.
+    pub fn sharded(&self) -> bool {
+        self.model.is_some_and(|model| model.sharded)
+    }
 }
 
 /// What kind of work it is.

@@ -1,6 +1,7 @@
 //! What is: everything a cycle may look at, as plain data.
 
 use crate::memory::Memory;
+use crate::money::Money;
 use crate::opinion::Opinion;
 use crate::policy::{Mode, Policy, PoolPolicy};
 use crate::reading::Reading;
@@ -35,6 +36,9 @@ pub struct Workload {
     pub pools: Vec<PoolState>,
     /// In the order of `policy.signals`.
     pub signals: Vec<SignalState>,
+    /// What its own signals say of its work.
+    #[serde(default)]
+    pub measures: Measures,
     /// What the judge last thought, if it was asked.
     pub opinion: Option<Opinion>,
     /// What its pods are made from, as far as its targets say.
@@ -116,6 +120,21 @@ pub struct SignalState {
     pub failures: u32,
 }
 
+/// The latest believed values of the signals that describe the work; none where there is no such signal, or no value to
+/// believe. They make no demand: they are for comparing before and after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measures {
+    /// Work done a second (role Throughput); more is better.
+    pub throughput: Option<f64>,
+    /// The first latency signal, in its own unit (role Latency); less is better.
+    pub latency: Option<f64>,
+    /// How far a run has come (role Progress).
+    pub progress: Option<f64>,
+    /// How good the results are (role Quality); more is better.
+    pub quality: Option<f64>,
+}
+
 /// One number, or one a pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SignalValue {
@@ -134,6 +153,9 @@ pub struct Pool {
     pub nodes: Vec<NodeName>,
     /// The most GPUs that all workloads together may ask for here.
     pub limit: Option<Gpus>,
+    /// What one GPU costs an hour; none where nobody said.
+    #[serde(default)]
+    pub price: Option<Money>,
 }
 
 /// A node's GPUs.

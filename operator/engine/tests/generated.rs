@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // it reads the folder and rewrites the registry
 
+#[path = "documents/mod.rs"]
+mod documents;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
-use wellfed_engine::figures::{Figures, Throughput, WorkUnit, Worse};
+use wellfed_engine::figures::{Figures, SignalFigures, Throughput, WorkUnit, Worse};
 use wellfed_engine::gate::{Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest};
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
 use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Weight};
@@ -143,6 +143,7 @@ fn everything_under_test() -> GateMemory {
         latency: Some(123.456),
         memory: Some(0.987),
         quality: Some(0.654),
+        signals: SignalFigures { throughput: Some(123_456.789), latency: Some(123.456), quality: Some(0.654) },
     };
     let longest = RuleName::BandwidthBound;
     let fate = Fate::Worse(now, Worse::Throughput);

@@ -2,9 +2,10 @@
 
 use super::{MINUTE, Reader, WEEK};
 use crate::evidence::LONGEST;
+use crate::overrides::{self, OverrideError};
 use crate::refusal::RefusalReason;
 use jiff::SignedDuration;
-use wellfed_crds::{Class, Gate, Quantity};
+use wellfed_crds::{Class, Gate};
 use wellfed_engine::policy::{self, GatePolicy};
 use wellfed_engine::rules::Thresholds;
 
@@ -41,26 +42,22 @@ impl Reader<'_> {
         }
     }
 
+    /// What the workload says, else what the cluster says, else what is built in.
     fn thresholds(&mut self, gate: &Gate) -> Thresholds {
-        let own = gate.thresholds.clone().unwrap_or_default();
-        let default = Thresholds::default();
-        let mut share = |name: &str, own: Option<&Quantity>, default| {
-            let path = format!("spec.gate.thresholds.{name}");
-            let share = self.quantity(&path, own, default);
-            if share > 1.0 {
-                let message = format!("{share} is no share; write one from 0 to 1, such as \"700m\" for 70 %");
-                self.refuse(path, RefusalReason::BadValue, message);
+        // The file was checked when it was read.
+        let mut all = self.settings.config.gate.resolved().unwrap_or_default();
+        for (name, value) in &gate.thresholds {
+            match overrides::set(&all, name, value) {
+                Ok(set) => all = set,
+                Err(error) => {
+                    let reason = match error {
+                        OverrideError::Unknown { .. } => RefusalReason::UnknownThreshold,
+                        OverrideError::Quantity(_) | OverrideError::Impossible(_) => RefusalReason::BadValue,
+                    };
+                    self.refuse(format!("spec.gate.thresholds.{name}"), reason, error.to_string());
+                }
             }
-            share
-        };
-        Thresholds {
-            underused_below: share("underusedBelow", own.underused_below.as_ref(), default.underused_below),
-            starved_below: share("starvedBelow", own.starved_below.as_ref(), default.starved_below),
-            busy_from: share("busyFrom", own.busy_from.as_ref(), default.busy_from),
-            cpu_of_limit_from: share("cpuOfLimitFrom", own.cpu_of_limit_from.as_ref(), default.cpu_of_limit_from),
-            throttled_from: share("throttledFrom", own.throttled_from.as_ref(), default.throttled_from),
-            cpu_pressure_from: share("cpuPressureFrom", own.cpu_pressure_from.as_ref(), default.cpu_pressure_from),
-            ..default
         }
+        all
     }
 }

@@ -2,8 +2,11 @@
 
 mod behavior;
 mod gate;
+mod model;
 mod pools;
 mod signals;
+#[cfg(test)]
+mod tests;
 
 use crate::config::Config;
 use crate::refusal::{Refusal, RefusalReason};
@@ -14,12 +17,16 @@ use wellfed_crds::{Class, GoDuration, GpuWorkloadSpec, Quantity, ScaleTargetRef}
 use wellfed_engine::policy::{self, Fallback, FallbackBehavior};
 use wellfed_engine::units::Replicas;
 
+pub use signals::Measure;
+
 /// What a spec alone decides.
 pub struct Intent {
     /// With no GPUs a replica yet: those are read from the target.
     pub policy: policy::Policy,
     /// In the order of `policy.signals`.
     pub sources: Vec<Arc<dyn SignalSource>>,
+    /// Signals that describe the work and ask for nothing.
+    pub measures: Vec<(Measure, Arc<dyn SignalSource>)>,
     /// In the order of `policy.pools`.
     pub targets: Vec<ScaleTargetRef>,
     /// `spec.replicas`.
@@ -39,10 +46,17 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 /// The intent of `spec` in `namespace`, or everything that is wrong with it.
 pub fn intent(spec: &GpuWorkloadSpec, namespace: &str, settings: &Settings) -> Result<Intent, Vec<Refusal>> {
     let mut read = Reader { settings, namespace, refusals: Vec::new() };
-    let signals: Vec<_> = spec.signals.iter().enumerate().filter_map(|(at, signal)| read.signal(at, signal)).collect();
+    let (mut signals, mut measures) = (Vec::new(), Vec::new());
+    for (at, signal) in spec.signals.iter().enumerate() {
+        match signals::measure(signal.role) {
+            Some(what) => measures.extend(read.measure(at, signal).map(|source| (what, source))),
+            None => signals.extend(read.signal(at, signal)),
+        }
+    }
     let behavior = read.behavior(spec.behavior.as_ref());
     let gate = read.gate(spec.class, spec.gate.as_ref());
     let (pools, targets) = read.pools(spec);
+    let model = spec.model.as_ref().and_then(|model| read.model(model));
     if !read.refusals.is_empty() {
         return Err(read.refusals);
     }
@@ -59,8 +73,9 @@ pub fn intent(spec: &GpuWorkloadSpec, namespace: &str, settings: &Settings) -> R
         gate,
         pools,
         fallback,
+        model,
     };
-    Ok(Intent { policy, sources, targets, replicas: spec.replicas })
+    Ok(Intent { policy, sources, measures, targets, replicas: spec.replicas })
 }
 
 /// Reads fields and collects what is wrong.

@@ -6,11 +6,39 @@ use crate::refusal::{RefusalReason, did_you_mean};
 use crate::signals::promql::{self, Query, QueryError};
 use crate::signals::{Ask, PrometheusSignal, SGLANG, ScaleSignal, Server, ServerSignal, SignalSource, TRITON, VLLM};
 use std::sync::Arc;
-use wellfed_crds::{PrometheusSource, ServerMetric, Signal, SignalSlo, SignalTarget, SignalType, TargetType};
+use wellfed_crds::{
+    PrometheusSource, ServerMetric, Signal, SignalRole, SignalSlo, SignalTarget, SignalType, TargetType,
+};
 use wellfed_engine::policy::{SignalPolicy, Slo, Target};
 use wellfed_engine::units::SignalName;
 
+/// What a signal that asks for nothing says of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Work done a second.
+    Throughput,
+    /// How far a run has come.
+    Progress,
+    /// How good the results are; larger is better.
+    Quality,
+}
+
+/// What a signal of that role measures; none where it makes demand.
+pub(super) const fn measure(role: Option<SignalRole>) -> Option<Measure> {
+    match role {
+        None | Some(SignalRole::Demand | SignalRole::Latency) => None,
+        Some(SignalRole::Throughput) => Some(Measure::Throughput),
+        Some(SignalRole::Progress) => Some(Measure::Progress),
+        Some(SignalRole::Quality) => Some(Measure::Quality),
+    }
+}
+
 impl<'a> Reader<'a> {
+    /// The source of a signal that asks for nothing.
+    pub(super) fn measure(&mut self, at: usize, signal: &Signal) -> Option<Arc<dyn SignalSource>> {
+        self.source(&format!("spec.signals[{at}]"), signal)
+    }
+
     pub(super) fn signal(&mut self, at: usize, signal: &Signal) -> Option<(SignalPolicy, Arc<dyn SignalSource>)> {
         let path = format!("spec.signals[{at}]");
         let target = match (&signal.slo, &signal.target) {

@@ -24,6 +24,8 @@ fn sizes() -> Vec<(Wish, &'static str)> {
         (average("abc"), "spec.signals[0].target.averageValue: Invalid value: \"abc\""),
         (chat().with("spec.gate.window", "abc"), "spec.gate.window: Invalid value: \"abc\""),
         (chat().with("spec.gate.window", "10"), "spec.gate.window: Invalid value: \"10\""),
+        (chat().with("spec.gate.thresholds.busyFrom", "-1"), "spec.gate.thresholds.busyFrom: Invalid value: \"-1\""),
+        (chat().with("spec.model", json!({"params": "7", "dtype": "FP16"})), "spec.model.params: Invalid value: \"7\""),
         (
             chat().without("spec", "scaleTargetRef").with("spec.pools", pools),
             "spec: Invalid value: the bases of all pools together must not exceed maxReplicas",
@@ -46,6 +48,8 @@ fn structures() -> Vec<(Wish, &'static str)> {
     let source =
         "spec.signals[0].source: Invalid value: set exactly one source: prometheus, vllm, sglang, triton or scale";
     let no_target = "spec.signals[0]: Invalid value: role Demand needs target, except for source.scale";
+    let no_number = "every other role is one number from source.prometheus, without target";
+    let query = json!({"prometheus": {"query": "vector(1)"}});
     vec![
         (chat().with("spec.maxReplica", 9), "unknown field \"spec.maxReplica\""),
         (
@@ -58,6 +62,11 @@ fn structures() -> Vec<(Wish, &'static str)> {
         (chat().with("spec.signals.0.source.vllm", json!({})), source),
         (chat().with("spec.signals.0.source", json!({})), source),
         (Wish::of("chat").any_signal(json!({"name": "load", "source": {"vllm": {}}})), no_target),
+        (chat().any_signal(json!({"name": "rate", "role": "Throughput", "source": {"vllm": {}}})), no_number),
+        (
+            Wish::of("chat").any_signal(json!({"name": "rate", "role": "Throughput", "source": query})),
+            "spec: Invalid value: at least one signal must have role Demand or Latency",
+        ),
         (chat().with("spec.pools", json!([{"name": "od", "scaleTargetRef": target}])), both),
         (chat().without("spec", "scaleTargetRef"), both),
     ]

@@ -157,7 +157,7 @@ impl GateMemory {
         if changed {
             self.retest_all(Moment::of(now));
             self.counts.clear();
-            (self.lean, self.trial, self.ceiling) = (None, None, None);
+            (self.lean, self.figures, self.trial, self.ceiling) = (None, None, None, None);
         }
     }
 
@@ -211,6 +211,7 @@ impl GateMemory {
 
     /// One evaluation under the new template, counted already; `last` is when the one before ended.
     pub(super) fn retest(&mut self, opinion: &Opinion, last: Option<Moment>, policy: &GatePolicy) {
+        let figures = self.figures.unwrap_or_default();
         let standing: Vec<RuleName> =
             self.counts.iter().filter(|count| count.is_shown()).map(|count| count.rule).collect();
         let Some(retest) = &mut self.retest else { return };
@@ -222,7 +223,7 @@ impl GateMemory {
         }
         let Some(settled) = retest.settled.filter(|settled| opinion.at > settled.0) else { return };
         let begins = if last.is_none_or(|last| last <= settled) { settled } else { at };
-        let seen = Seen { opinion, at, begins, whole: policy.window.mul_f64(policy.thresholds.coverage) };
+        let seen = Seen { opinion, figures, at, begins, whole: policy.window.mul_f64(policy.thresholds.coverage) };
         for life in retest.lives.iter_mut().filter(|life| life.is_running()) {
             life.fate = seen.fate(life, &retest.before);
         }
@@ -232,6 +233,7 @@ impl GateMemory {
 /// One evaluation, as a retest looks at it.
 struct Seen<'a> {
     opinion: &'a Opinion,
+    figures: Figures,
     at: Moment,
     /// When the evidence began, if this is where the quiet begins.
     begins: Moment,
@@ -251,7 +253,7 @@ impl Seen<'_> {
         if self.at.0 < quiet.plus(self.whole) {
             return Fate::Retesting(Some(quiet));
         }
-        match before.against(&self.opinion.facts.figures) {
+        match before.against(&self.figures) {
             Comparison::NotWorse => Fate::Resolved(self.at),
             Comparison::Worse(what) => Fate::Worse(self.at, what),
             Comparison::Unknown => Fate::Retesting(Some(quiet)),

@@ -5,7 +5,7 @@ mod life;
 mod shown;
 mod trial;
 
-use crate::figures::Figures;
+use crate::figures::{Figures, SignalFigures};
 use crate::memory::Moment;
 use crate::opinion::{Gap, Lean, Opinion, Weight};
 use crate::policy::GatePolicy;
@@ -98,12 +98,24 @@ impl GateMemory {
         let settled = workload.is_settled(policy.warm_up, now);
         self.age_retest(settled, policy, now);
         let (last, opinion) = (self.counted, workload.opinion.as_ref().filter(|opinion| !self.is_mixed(opinion.at)));
+        let signals = self.signals(workload, opinion, now);
         let fresh = self.count(opinion, policy, now);
         if let Some(opinion) = fresh {
+            self.figures = self.figures.map(|figures| Figures { signals, ..figures });
             self.retest(opinion, last, policy);
         }
         let (current, class) = (workload.current(), workload.policy.class);
         self.try_on(&Backlog { opinion: fresh, since: backlog, current, settled, class }, policy, now);
+    }
+
+    /// What the workload's own signals say, blended into what they said before.
+    fn signals(&self, workload: &Workload, opinion: Option<&Opinion>, now: Timestamp) -> SignalFigures {
+        let before = self.figures.map(|figures| figures.signals).unwrap_or_default();
+        let (Some(last), Some(_)) = (self.counted, opinion) else {
+            return SignalFigures::blended(before, &workload.measures, workload.current(), 1.0);
+        };
+        let share = now.duration_since(last.0).as_secs_f64() / workload.policy.gate.window.as_secs_f64().max(1.0);
+        SignalFigures::blended(before, &workload.measures, workload.current(), share)
     }
 
     /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; an expired

@@ -161,10 +161,10 @@ impl GateMemory {
             return;
         }
         trial.warm = seen.settled.then(|| trial.warm.unwrap_or(Moment::of(now)));
-        match seen.opinion.and_then(|opinion| trial.gained(seen, opinion, policy)) {
-            None => self.trial = Some(trial),
-            Some(None) => {}
-            Some(Some(gain)) => {
+        match seen.opinion.map_or(Outcome::Open, |opinion| trial.result(seen, opinion, policy)) {
+            Outcome::Open => self.trial = Some(trial),
+            Outcome::Worthwhile => {}
+            Outcome::Futile(gain) => {
                 let replicas = match seen.class {
                     Class::Inference => trial.to,
                     Class::Training | Class::Batch => trial.from,
@@ -175,23 +175,34 @@ impl GateMemory {
     }
 }
 
+/// What a trial has shown so far.
+enum Outcome {
+    /// Nothing yet.
+    Open,
+    /// The replicas added brought enough.
+    Worthwhile,
+    /// They did not.
+    Futile(Gain),
+}
+
 impl Trial {
-    /// None while it can't be said; else what was gained, if that was too little.
-    fn gained(&self, seen: &Backlog<'_>, opinion: &Opinion, policy: &GatePolicy) -> Option<Option<Gain>> {
+    fn result(&self, seen: &Backlog<'_>, opinion: &Opinion, policy: &GatePolicy) -> Outcome {
         let whole: SignedDuration = policy.window.mul_f64(policy.thresholds.coverage);
-        let since = self.warm?.0.max(seen.since?);
-        if matches!(opinion.lean, Lean::Unknown(_)) || opinion.at.duration_since(since) < whole {
-            return None;
+        let since = self.warm.zip(seen.since).map(|(warm, since)| warm.0.max(since));
+        let covered = since.is_some_and(|since| opinion.at.duration_since(since) >= whole);
+        let known = covered && !matches!(opinion.lean, Lean::Unknown(_));
+        let Some(after) = opinion.facts.figures.throughput.filter(|_| known) else { return Outcome::Open };
+        match self.failed(after) {
+            None => Outcome::Open,
+            Some(false) => Outcome::Worthwhile,
+            Some(true) => Outcome::Futile(Gain {
+                from: self.from,
+                to: self.to,
+                before: self.before.total,
+                after: after.total,
+                unit: after.unit,
+                checks: checklist(opinion),
+            }),
         }
-        let after = opinion.facts.figures.throughput?;
-        let failed = self.failed(after)?;
-        Some(failed.then(|| Gain {
-            from: self.from,
-            to: self.to,
-            before: self.before.total,
-            after: after.total,
-            unit: after.unit,
-            checks: checklist(opinion),
-        }))
     }
 }

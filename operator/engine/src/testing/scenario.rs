@@ -39,7 +39,7 @@ impl Scenario {
     pub fn pool(mut self, name: &str, free: &[u32]) -> Self {
         let names: Vec<_> = (0..free.len()).map(|number| NodeName(format!("{name}-{number}"))).collect();
         self.world.nodes.extend(names.iter().cloned().zip(free.iter().map(|free| Node { free: Gpus(*free) })));
-        self.world.pools.insert(PoolName::from(name), Pool { nodes: names, limit: None });
+        self.world.pools.insert(PoolName::from(name), Pool { nodes: names, limit: None, price: None });
         self
     }
 

@@ -7,7 +7,7 @@ use crate::memory::{Adoption, Memory};
 use crate::policy::{Class, Fallback, FallbackBehavior, GateMode, Mode, OnUnknown, Policy};
 use crate::span::Span;
 use crate::units::{Gpus, Replicas, WorkloadId};
-use crate::world::{GateOverride, Template, Workload};
+use crate::world::{GateOverride, Measures, Template, Workload};
 
 /// Built by [`server`], [`trainer`] or [`batch`].
 #[derive(Clone, Debug)]
@@ -47,6 +47,7 @@ impl WorkloadBuilder {
             gate: gate(class),
             pools: Vec::new(),
             fallback: None,
+            model: None,
         };
         let id = WorkloadId { namespace: "ml".to_owned(), name: name.to_owned(), uid: format!("uid-of-{name}") };
         let memory = Memory { adoption: Adoption::Done, ..Memory::default() };
@@ -56,6 +57,7 @@ impl WorkloadBuilder {
             policy,
             pools: Vec::new(),
             signals: Vec::new(),
+            measures: Measures::default(),
             opinion: None,
             template: None,
             gate_override: None,

@@ -1,0 +1,83 @@
+use super::*;
+use serde_json::{Value, json};
+use wellfed_engine::policy::Target;
+use wellfed_engine::rules::Thresholds;
+
+fn settings(gate: Value) -> Settings {
+    let prometheus = json!([{ "name": "default", "url": "http://localhost:9090" }]);
+    let config = serde_json::from_value(json!({ "prometheus": prometheus, "gate": gate })).unwrap();
+    Settings { config, spacing: SignedDuration::from_secs(30) }
+}
+
+fn signal(name: &str, role: &str) -> Value {
+    json!({ "name": name, "role": role, "source": { "prometheus": { "query": "sum(some_metric)" } } })
+}
+
+fn read(change: impl FnOnce(&mut Value), gate: Value) -> Result<Intent, Vec<Refusal>> {
+    let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "train" });
+    let mut load = signal("load", "Demand");
+    load["target"] = json!({ "type": "AverageValue", "averageValue": "10" });
+    let mut spec = json!({ "maxReplicas": 4, "scaleTargetRef": target, "signals": [load] });
+    change(&mut spec);
+    intent(&serde_json::from_value(spec).unwrap(), "demo", &settings(gate))
+}
+
+fn refused(change: impl FnOnce(&mut Value)) -> String {
+    let refusals = read(change, json!({})).err().expect("refused");
+    refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn signals_that_describe_the_work_make_no_demand() {
+    let roles = [("steps", "Progress"), ("rate", "Throughput"), ("score", "Quality")];
+    let change = |spec: &mut Value| {
+        for (name, role) in roles {
+            spec["signals"].as_array_mut().unwrap().push(signal(name, role));
+        }
+    };
+
+    let intent = read(change, json!({})).ok().unwrap();
+
+    let demanding: Vec<_> = intent.policy.signals.iter().map(|signal| signal.name.0.as_str()).collect();
+    assert_eq!(demanding, ["load"]);
+    assert_eq!(intent.policy.signals[0].target, Target::AverageValue(10.0));
+    let measured: Vec<_> = intent.measures.iter().map(|(what, _)| *what).collect();
+    assert_eq!(measured, [Measure::Progress, Measure::Throughput, Measure::Quality]);
+}
+
+#[test]
+fn a_workloads_threshold_wins_over_the_clusters_and_that_over_the_built_in() {
+    let cluster = json!({ "thresholds": { "busyFrom": "800m", "starvedBelow": "400m" } });
+    let change = |spec: &mut Value| spec["gate"] = json!({ "thresholds": { "busyFrom": "900m" } });
+
+    let thresholds = read(change, cluster).ok().unwrap().policy.gate.thresholds;
+
+    let wanted = Thresholds { busy_from: 0.9, starved_below: 0.4, ..Thresholds::default() };
+    assert_eq!(thresholds, wanted);
+}
+
+#[test]
+fn thresholds_that_are_unknown_or_impossible_are_refused_where_they_stand() {
+    let unknown = refused(|spec| spec["gate"] = json!({ "thresholds": { "busyform": "900m" } }));
+    assert!(
+        unknown.starts_with("spec.gate.thresholds.busyform: no threshold \"busyform\"; the nearest are busyFrom, ")
+    );
+
+    let impossible = refused(|spec| spec["gate"] = json!({ "thresholds": { "busyFrom": "70" } }));
+    assert_eq!(
+        impossible,
+        "spec.gate.thresholds.busyFrom: 70 is no share; write one from 0 to 1, such as \"700m\" for 70 %"
+    );
+}
+
+#[test]
+fn a_model_says_its_parameters_and_whether_it_is_split() {
+    let model = json!({ "params": "7B", "dtype": "FP16", "sharded": true });
+
+    let policy = read(|spec| spec["model"] = model, json!({})).ok().unwrap().policy;
+
+    assert!(policy.sharded());
+    assert_eq!(policy.model.map(|model| model.params), Some(7e9));
+    let wrong = refused(|spec| spec["model"] = json!({ "params": "0B", "dtype": "FP16" }));
+    assert!(wrong.starts_with("spec.model.params: \"0B\" is no count of parameters above zero"), "{wrong}");
+}
