@@ -1,6 +1,7 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
 use crate::evidence::Evidence;
+use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
@@ -20,7 +21,7 @@ pub fn judge(seen: &Evidence) -> Opinion {
         }
     }
     if let Some(gap) = gap {
-        return Opinion { at: seen.at, lean: Lean::Unknown(gap), findings: Vec::new() };
+        return Opinion { at: seen.at, lean: Lean::Unknown(gap), findings: Vec::new(), facts: Facts::of(seen) };
     }
     let refused = findings.iter().any(|finding| finding.weight == Weight::Veto);
     let named = findings.iter().any(|finding| finding.weight != Weight::Support);
@@ -31,7 +32,7 @@ pub fn judge(seen: &Evidence) -> Opinion {
     findings.sort_by_key(|finding| (finding.weight, certainty(finding.rule)));
     let veto = findings.iter().find(|finding| finding.weight == Weight::Veto);
     let lean = veto.map_or(Lean::Allow, |finding| Lean::Refuse(finding.rule));
-    Opinion { at: seen.at, lean, findings }
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {
