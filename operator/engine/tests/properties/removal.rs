@@ -230,8 +230,8 @@ proptest! {
     /// on the mean, a contradiction that voids the whole evidence, shared GPUs that turn a veto into advice for all; advice
     /// that silences `Underused`; `serial` without `kv_lost`, `has_room` or `spinning` without `sm_lost`, `no_progress`
     /// without `progress_lost` or `throughput_lost`; a queue that is compared with the mean of the others; replicas that say
-    /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without the lost
-    /// counters; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
+    /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without
+    /// `sm_lost`; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
     /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
     #[test]
