@@ -13,4 +13,9 @@ prometheus:
 {{- end }}
 evidence:
   endpoint: {{ .Values.evidence.endpoint | quote }}
+  recorded: {{ default false .Values.evidence.recorded }}
+  {{- with .Values.evidence.trainer }}
+  trainer:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
