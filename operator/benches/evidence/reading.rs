@@ -34,7 +34,7 @@ pub fn run(whole: bool) -> bool {
         Ok::<_, anyhow::Error>((slice?, most, began.elapsed()))
     });
     match outcome {
-        Ok((slice, most, took)) => shown(slice, most, took, gpus),
+        Ok((slice, most, took)) => shown(&slice, most, took, gpus),
         Err(error) => {
             eprintln!("the look can't be read: {error:#}");
             false
@@ -42,7 +42,7 @@ pub fn run(whole: bool) -> bool {
     }
 }
 
-fn shown(slice: Slice, most: usize, took: Duration, gpus: usize) -> bool {
+fn shown(slice: &Slice, most: usize, took: Duration, gpus: usize) -> bool {
     let whole = Metric::ALL.iter().all(|metric| slice.series(*metric) == gpus);
     let each = took / u32::try_from(Metric::ALL.len()).unwrap_or(1);
     let megabytes = |bytes: usize| bytes as f64 / 1.0e6;
@@ -55,8 +55,9 @@ fn shown(slice: Slice, most: usize, took: Duration, gpus: usize) -> bool {
     let before = live();
     let mut history = History::every(SignedDuration::from_mins(1));
     for minute in 0..MINUTES_KEPT {
-        let at = NOW + SignedDuration::from_mins(minute);
-        history.push(Slice { at, ..slice.clone() }, SignedDuration::from_mins(MINUTES_KEPT));
+        let mut next = slice.clone();
+        next.at = NOW + SignedDuration::from_mins(minute);
+        history.push(next, SignedDuration::from_mins(MINUTES_KEPT));
     }
     println!("keep {MINUTES_KEPT} looks of them: {:.1} MB", megabytes(live() - before));
     whole && most <= LIMIT

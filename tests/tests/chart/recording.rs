@@ -18,7 +18,8 @@ async fn the_recording_rules_make_of_series_what_the_gate_reads() {
     let test = folder.join("test.yaml");
     fs::copy(Path::new(DATA).join("recording-rules.test.yaml"), &test).expect("the test is copied");
 
-    let promtool = Binaries::resolve().await.and_then(|binaries| binaries.path("promtool")).expect("the pinned promtool");
+    let promtool =
+        Binaries::resolve().await.and_then(|binaries| binaries.path("promtool")).expect("the pinned promtool");
     let output = Command::new(promtool).args(["test", "rules"]).arg(&test).output().expect("promtool starts");
 
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));

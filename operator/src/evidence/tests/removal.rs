@@ -42,15 +42,7 @@ fn without(values: &[f64], gone: Option<usize>) -> Evidence {
 fn spans(seen: &Evidence) -> [Option<Span>; 7] {
     let (gpu, container) = (&seen.gpus[0], &seen.containers[0]);
     let (server, trainer) = (&seen.servers[0], &seen.trainers[0]);
-    [
-        gpu.engine,
-        gpu.swing,
-        gpu.memory,
-        gpu.nvlink,
-        container.network,
-        server.running,
-        trainer.data_wait_seconds,
-    ]
+    [gpu.engine, gpu.swing, gpu.memory, gpu.nvlink, container.network, server.running, trainer.data_wait_seconds]
 }
 
 proptest! {
