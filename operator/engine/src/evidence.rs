@@ -32,7 +32,8 @@ pub struct Evidence {
     pub expected_gpus: u32,
     /// The physical GPUs (or MIG instances) seen.
     pub gpus: Vec<GpuEvidence>,
-    /// The GPU containers of its warm pods, all of them: one without samples is listed with none.
+    /// The GPU containers of its warm pods, all of them: one without samples is listed with none. After them those of other
+    /// pods that ended within the window, which have nothing but their exits.
     pub containers: Vec<ContainerEvidence>,
     /// What its warm pods serve by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
