@@ -63,7 +63,9 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             first.server = odd.2.unwrap_or(first.server);
             first.trainer = odd.3.unwrap_or(first.trainer);
             if cause == HOT {
-                all.iter_mut().for_each(|one| one.gpu.clocks_held = exact(0.9));
+                for one in &mut all {
+                    one.gpu.clocks_held = exact(0.9);
+                }
             }
             all[0].gpu.clocks_held = held.map(Span::exact);
             of(class, &all, sharded, slo_breached)
