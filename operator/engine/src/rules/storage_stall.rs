@@ -25,10 +25,9 @@ impl Rule for StorageStall {
         match seen.data_wait() {
             // Whatever storage it is: one that is mounted or read over the network shows no wait for a disk.
             DataWait::High if cpu_idles(seen) => Says::Found(data_loader::counted(seen), measured(seen)),
-            DataWait::High | DataWait::Low => Says::NotMine,
             DataWait::Unsure if inferred(seen) => Says::Unsure(Gap::DataWaitLost),
             DataWait::Uncounted if inferred(seen) => Says::Found(Weight::Veto, measured(seen)),
-            DataWait::Unsure | DataWait::Uncounted => Says::NotMine,
+            _ => Says::NotMine,
         }
     }
 }

@@ -128,6 +128,7 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
+    #[allow(clippy::too_many_lines)] // one a line
     fn default() -> Self {
         Self {
             underused_below: 0.30,

@@ -198,3 +198,14 @@ fn gpus_that_are_not_seen_may_be_as_slow() {
     assert_eq!(vetoes(&most_unseen), []);
     assert_eq!(vetoes(&Evidence { expected_gpus: u32::MAX, ..training(&gpus) }), []);
 }
+
+/// Five of nine are slow, so none is odd; those of which no clock is known any more may still be slow.
+#[test]
+fn gpus_whose_clock_is_lost_may_be_as_slow() {
+    let at = |clock: f64| GpuEvidence { clock: exact(clock), ..busy_gpu() };
+    let mut gpus = [&[at(990.0); 5][..], &[at(1_980.0); 4][..]].concat();
+
+    assert_eq!(vetoes(&training(&gpus)), []);
+    gpus[..3].iter_mut().for_each(|gpu| gpu.clock = None);
+    assert_eq!(vetoes(&training(&gpus)), []);
+}

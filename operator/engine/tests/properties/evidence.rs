@@ -63,7 +63,9 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             first.server = odd.2.unwrap_or(first.server);
             first.trainer = odd.3.unwrap_or(first.trainer);
             if cause == HOT {
-                all.iter_mut().for_each(|one| one.gpu.clocks_held = exact(0.1));
+                for one in &mut all {
+                    one.gpu.clocks_held = exact(0.9);
+                }
             }
             all[0].gpu.clocks_held = held.map(Span::exact);
             of(class, &all, sharded, slo_breached)
@@ -92,7 +94,7 @@ fn exact(value: f64) -> Option<Span> {
 const UNEVEN: usize = 0;
 /// The one in which the first GPU has half of the others' clock.
 const SLOW: usize = 22;
-/// The one in which the others' clocks are surely not held down.
+/// The one in which all clocks but perhaps the first are held down.
 const HOT: usize = 23;
 const CAUSES: usize = 37;
 
