@@ -148,6 +148,8 @@ pub struct Worth {
     conditions: Vec<(String, ConditionStatus, String, Option<String>)>,
     decision: Option<(String, String, String, Option<Timestamp>)>,
     findings: Vec<String>,
+    /// The first command of the first finding: the pod that it names may be gone.
+    command: Option<String>,
     selector: Option<String>,
 }
 
@@ -170,6 +172,7 @@ impl Worth {
                 (decision.why.clone(), decision.binding.clone(), decision.verdict.clone(), decision.veto_expires)
             }),
             findings: status.findings.iter().map(|finding| finding.rule.clone()).collect(),
+            command: status.findings.first().and_then(|finding| Some(finding.commands.first()?.run.clone())),
             selector: status.selector.clone(),
         }
     }

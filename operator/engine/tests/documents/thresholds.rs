@@ -17,11 +17,16 @@ fn the_table_of_thresholds_is_that_of_the_code() {
     );
     for one in overrides::all() {
         let meaning = meanings.get(&snake(&one.name)).map(String::as_str).unwrap_or_default();
-        let (default, least) = (explain::number(one.default), explain::number(one.bounds.0));
+        let (default, least) = (significant(one.default), explain::number(one.bounds.0));
         let most = if one.bounds.1 > 1.0 { "–".to_owned() } else { explain::number(one.bounds.1) };
         writeln!(text, "| `{}` | {default} | {least} | {most} | {} |", one.name, cell(meaning)).unwrap();
     }
     same("docs/thresholds.md", &text);
+}
+
+/// Small numbers with what tells them apart.
+fn significant(value: f64) -> String {
+    if value < 0.01 { format!("{value:.5}") } else { explain::number(value) }
 }
 
 /// The field's name: `busyFrom` is `busy_from`.
