@@ -1,5 +1,6 @@
 //! The command line is the configuration; every flag is also a `WELLFED_…` variable.
 
+use crate::simulate::Policy;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use std::net::SocketAddr;
@@ -20,6 +21,21 @@ pub struct Cli {
 pub enum Command {
     /// Run the operator until it is told to stop.
     Run(Box<Run>),
+    /// Play workloads in simulated time, and show what wellfed and other autoscalers would have done with them.
+    Simulate(Simulate),
+}
+
+/// What is simulated.
+#[derive(Clone, Debug, Args)]
+pub struct Simulate {
+    /// The scenario: a file such as those in examples/simulate.
+    pub scenario: PathBuf,
+    /// The folder for report.json and report.svg.
+    #[arg(long, default_value = "target/simulate")]
+    pub output: PathBuf,
+    /// Whom to compare; several are allowed.
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Policy::ALL)]
+    pub compare: Vec<Policy>,
 }
 
 /// The operator's settings.

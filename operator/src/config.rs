@@ -63,17 +63,69 @@ fn namespace() -> String {
     "namespace".to_owned()
 }
 
-/// Where the gate reads its evidence.
+/// Where the gate reads its evidence, and by which names.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EvidenceConfig {
     /// The name of a Prometheus.
+    #[serde(default = "default_endpoint")]
     pub endpoint: String,
+    /// Whether that Prometheus evaluates the chart's recording rules, whose results are read then.
+    #[serde(default)]
+    pub recorded: bool,
+    /// The names of what trainers say of themselves.
+    #[serde(default)]
+    pub trainer: TrainerNames,
+}
+
+fn default_endpoint() -> String {
+    "default".to_owned()
 }
 
 impl Default for EvidenceConfig {
     fn default() -> Self {
-        Self { endpoint: "default".to_owned() }
+        Self { endpoint: default_endpoint(), recorded: false, trainer: TrainerNames::default() }
+    }
+}
+
+/// Metric names of what trainers say of themselves, for each the first that a pod has; none asks for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TrainerNames {
+    /// Length of a step in seconds: a histogram, a summary or a gauge, without `_sum` and `_count`.
+    pub step_seconds: Vec<String>,
+    /// The part of it in which the GPU waits for data, likewise.
+    pub data_wait_seconds: Vec<String>,
+    /// Counters of samples or tokens.
+    pub throughput: Vec<String>,
+    /// A gauge of the training loss.
+    pub loss: Vec<String>,
+    /// A gauge of the evaluation metric.
+    pub quality: Vec<String>,
+}
+
+impl Default for TrainerNames {
+    fn default() -> Self {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self {
+            step_seconds: names(&["training_step_seconds"]),
+            data_wait_seconds: names(&["training_data_wait_seconds"]),
+            throughput: names(&["training_samples_total", "training_tokens_total"]),
+            loss: names(&["training_loss"]),
+            quality: Vec::new(),
+        }
+    }
+}
+
+impl TrainerNames {
+    /// The first name that Prometheus does not have.
+    fn wrong(&self) -> Option<&String> {
+        let all = [&self.step_seconds, &self.data_wait_seconds, &self.throughput, &self.loss, &self.quality];
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':');
+        let wrong = |name: &&String| {
+            name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) || !name.chars().all(letter)
+        };
+        all.into_iter().flatten().find(wrong)
     }
 }
 
@@ -99,6 +151,17 @@ pub enum ConfigError {
     /// Two servers of one name.
     #[error("the configuration file {path} names prometheus {name:?} twice: give each its own name")]
     Twice {
+        /// Where it is.
+        path: String,
+        /// The name.
+        name: String,
+    },
+    /// A trainer's metric has a name that cannot be.
+    #[error(
+        "the configuration file {path} has {name:?} in evidence.trainer, which is no metric name: write letters, digits, \
+         underscores and colons, without matchers and functions"
+    )]
+    NoMetricName {
         /// Where it is.
         path: String,
         /// The name.
@@ -140,6 +203,9 @@ impl Config {
             if config.prometheus[..position].iter().any(|other| other.name == one.name) {
                 return Err(ConfigError::Twice { path, name: one.name.clone() });
             }
+        }
+        if let Some(name) = config.evidence.trainer.wrong() {
+            return Err(ConfigError::NoMetricName { path, name: name.clone() });
         }
         let evidence = &config.evidence.endpoint;
         if !config.prometheus.is_empty() && config.named(evidence).is_none() {
@@ -190,5 +256,23 @@ mod tests {
 
         let resolved = config.gate.resolved().unwrap();
         assert_eq!([resolved.busy_from, resolved.throttled_from, resolved.serial_below], [0.8, 0.4, 2.0]);
+    }
+
+    #[test]
+    fn names_of_a_trainers_metrics_are_names() {
+        for wrong in ["rate(x[1m])", "1st", "", "a-b"] {
+            let text = format!("evidence: {{trainer: {{loss: ['{wrong}']}}}}");
+            assert!(parse(&text).unwrap_err().contains("no metric name"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn trainers_have_default_names_until_others_are_given() {
+        let config = parse("evidence: {recorded: true, trainer: {loss: [my:loss], quality: [accuracy]}}").unwrap();
+        let trainer = config.evidence.trainer;
+
+        assert!(config.evidence.recorded);
+        assert_eq!((trainer.loss, trainer.quality), (vec!["my:loss".to_owned()], vec!["accuracy".to_owned()]));
+        assert_eq!(trainer.throughput, ["training_samples_total", "training_tokens_total"]);
     }
 }

@@ -202,8 +202,11 @@ impl Cycle {
     fn publish(&self, seen: &Observed, decided: &[Decided]) {
         let decisions: HashMap<&str, &Decision> =
             decided.iter().filter_map(|one| one.as_ref().ok()).map(|one| (one.id.uid.as_str(), one)).collect();
-        let watched =
-            seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready));
+        let watched = seen
+            .subjects
+            .iter()
+            .filter_map(by_uid)
+            .filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready, seen.world.now));
         self.watched.send_replace(Arc::new(watched.collect()));
         let now = seen.world.now;
         for workload in &seen.world.workloads {

@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use clap::Parser;
 use wellfed::cli::{Cli, Command, LogFormat};
+use wellfed::simulate::{Scenario, simulate, table};
 
 /// The allocator of a static (musl) binary is slow, and a cycle makes many small strings.
 #[global_allocator]
@@ -16,6 +17,15 @@ async fn main() -> anyhow::Result<()> {
         Command::Run(settings) => {
             log(settings.log);
             wellfed::run::run(*settings).await
+        }
+        Command::Simulate(asked) => {
+            log(LogFormat::Text);
+            let scenario = Scenario::load(&asked.scenario)?;
+            let report = simulate(&scenario, &asked.compare)?;
+            print!("{}", table(&report));
+            report.write(&asked.output)?;
+            println!("{0}/report.svg and {0}/report.json tell how it went over time", asked.output.display());
+            Ok(())
         }
     }
 }

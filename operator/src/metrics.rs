@@ -65,6 +65,8 @@ pub struct Metrics {
     cycle: Histogram,
     cycle_at: Number,
     lease: Gauge,
+    /// Shown by the gate's lane.
+    pub evidence: crate::evidence::Shown,
     known: Mutex<(HashSet<OfWorkload>, HashSet<OfSignal>)>,
 }
 
@@ -104,8 +106,23 @@ impl Default for Metrics {
         let help = "When the last cycle ended, in seconds since 1970";
         registry.register_with_unit("last_cycle_timestamp", help, Unit::Seconds, cycle_at.clone());
         registry.register("lease_held", "1 if this instance holds the Lease", lease.clone());
+        let evidence = crate::evidence::Shown::default();
+        evidence.register(&mut registry);
         let known = Mutex::default();
-        Self { registry, current, desired, wanted, refused, signal_age, writes, cycle, cycle_at, lease, known }
+        Self {
+            registry,
+            current,
+            desired,
+            wanted,
+            refused,
+            signal_age,
+            writes,
+            cycle,
+            cycle_at,
+            lease,
+            evidence,
+            known,
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::catalog::{Catalog, TargetKey};
 use crate::contest::Foreign;
+use crate::evidence::Exit;
+use crate::exits::exits;
 use crate::intent::Settings;
 use crate::measures::measures;
 use crate::recall::Recall;
@@ -65,6 +67,8 @@ pub struct Ready {
     pub stuck: Option<Stuck>,
     /// Its Ready pods: name, and since when.
     pub ready_pods: Vec<(String, Timestamp)>,
+    /// How the GPU containers of its pods ended last.
+    pub exits: Vec<Exit>,
 }
 
 /// What is looked at.
@@ -191,7 +195,8 @@ fn looked_at(
         memory: recall.memory(&id.uid, workload),
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    (Ready { resolved, settling, contested, foreign, stuck, ready_pods }, state)
+    let exits = exits(&resolved.targets, look.catalog);
+    (Ready { resolved, settling, contested, foreign, stuck, ready_pods, exits }, state)
 }
 
 fn ready_since(pod: &Pod) -> Option<(String, Timestamp)> {

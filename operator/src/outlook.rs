@@ -6,11 +6,11 @@ use crate::observe::Ready;
 use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
-use wellfed_engine::policy::GateMode;
+use wellfed_engine::policy::{GateMode, Policy, Target};
 use wellfed_engine::world::SignalValue;
 
 /// For the gate's lane: only while demand exceeds its target, and the gate is not off.
-pub fn watched(decision: &Decision, ready: &Ready) -> Option<Watched> {
+pub fn watched(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Watched> {
     let since = decision.memory.demand_above_since?;
     let policy = &ready.resolved.policy;
     if policy.gate.mode == GateMode::Off {
@@ -31,6 +31,17 @@ pub fn watched(decision: &Decision, ready: &Ready) -> Option<Watched> {
         gate: policy.gate,
         since,
         pods: pods.collect(),
+        exits: ready.exits.clone(),
+        slo_breached: slo_breached(decision, policy, now),
+        sharded: policy.sharded(),
+    })
+}
+
+/// Whether one of the objectives is exceeded, and for as long as it says.
+pub fn slo_breached(decision: &Decision, policy: &Policy, now: Timestamp) -> bool {
+    policy.signals.iter().any(|signal| {
+        let Target::Slo(slo) = signal.target else { return false };
+        decision.memory.breached.get(&signal.name).is_some_and(|since| now >= since.plus(slo.breach_for))
     })
 }
 

@@ -4,7 +4,7 @@ use crate::cli::Run;
 use crate::config::{Config, PrometheusConfig};
 use crate::cycle::{self, Cycle};
 use crate::due::Due;
-use crate::evidence::{Lane, Verdicts, Watched};
+use crate::evidence::{Lane, Shown, Verdicts, Watched};
 use crate::health::{self, ProbeBounds, Probes};
 use crate::intent::Settings;
 use crate::lease::{self, Holding, LeaseConfig, LeaseView};
@@ -37,8 +37,8 @@ pub async fn run(settings: Run) -> anyhow::Result<()> {
     let mut tasks = JoinSet::new();
     let early = Arc::new(Notify::new());
     let stores = Stores::start(&client, &scope(&settings), &early, &mut tasks);
-    let readers = Readers::start(&settings, &config, &stop, &mut tasks)?;
     let metrics = Arc::new(Metrics::default());
+    let readers = Readers::start(&settings, &config, &metrics, &stop, &mut tasks)?;
     let probes = Arc::new(probes(&settings, &stores));
     let (shown, signs) = (Arc::clone(&metrics), Arc::clone(&probes));
     let server = tokio::spawn(health::serve(settings.listen, signs, move || shown.text(), stop.clone()));
@@ -91,6 +91,7 @@ impl Readers {
     fn start(
         settings: &Run,
         config: &Config,
+        metrics: &Metrics,
         stop: &CancellationToken,
         tasks: &mut JoinSet<()>,
     ) -> anyhow::Result<Self> {
@@ -100,6 +101,7 @@ impl Readers {
         let verdicts = Verdicts::default();
         let endpoints = endpoints(config)?;
         if let Some(lane) = lane(settings, config, &endpoints, judged, verdicts.clone()) {
+            let lane = Lane { shown: metrics.evidence.clone(), ..lane };
             tasks.spawn(lane.run(stop.clone()));
         }
         let collector = Collector {
@@ -201,8 +203,10 @@ fn lane(
     Some(Lane {
         endpoint: endpoint.clone(),
         matchers: config.named(name)?.extra_matchers.clone(),
+        config: config.evidence.clone(),
         watched,
         verdicts,
+        shown: Shown::default(),
         interval: settings.evidence_interval,
         deadline: settings.evidence_timeout.unsigned_abs(),
     })

@@ -165,6 +165,48 @@ pub struct PodStatus {
     /// Its conditions.
     #[serde(default)]
     pub conditions: Vec<StatusCondition>,
+    /// What became of its containers.
+    #[serde(default)]
+    pub container_statuses: Vec<ContainerStatus>,
+}
+
+/// What became of a container.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// What it does now.
+    #[serde(default)]
+    pub state: ContainerState,
+    /// What it did before it was started again.
+    #[serde(default)]
+    pub last_state: ContainerState,
+}
+
+/// What a container does, as far as it ended.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ContainerState {
+    /// How it ended, if it did.
+    pub terminated: Option<Terminated>,
+}
+
+/// How a container ended.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Terminated {
+    /// Zero for an end as it should be.
+    #[serde(default)]
+    pub exit_code: i32,
+    /// In one word, such as `OOMKilled`.
+    #[serde(default)]
+    pub reason: String,
+    /// Its last words: the end of its log, or what it wrote for this.
+    #[serde(default)]
+    pub message: String,
+    /// When.
+    pub finished_at: Option<Time>,
 }
 
 /// A condition of any object.

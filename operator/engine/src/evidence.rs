@@ -2,6 +2,7 @@
 //!
 //! `None` is unknown, never zero: implausible and missing samples were dropped when this was assembled.
 
+mod data_wait;
 mod exits;
 mod server;
 mod trainer;
@@ -11,6 +12,7 @@ use crate::span::Span;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+pub use data_wait::DataWait;
 pub use exits::Exits;
 pub use server::ServerEvidence;
 pub use trainer::{TrainerEvidence, Trend};
@@ -85,12 +87,19 @@ pub struct GpuEvidence {
     /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
     #[serde(default)]
     pub memory: Option<Span>,
+    /// Standard deviation of `memory` within the window, 0–0.5.
+    #[serde(default)]
+    pub memory_swing: Option<Span>,
     /// FP32 pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_FP32_ACTIVE`).
     #[serde(default)]
     pub fp32: Option<Span>,
     /// SM clock, MHz.
     #[serde(default)]
     pub clock: Option<Span>,
+    /// A number that stands for its product: clocks of different products can't be compared. It is a label, so it is
+    /// known of every GPU that was ever seen, or of none.
+    #[serde(default)]
+    pub product: Option<u32>,
     /// More than one pod runs on it.
     pub shared: bool,
 }
@@ -162,6 +171,11 @@ impl Evidence {
         self.most(self.servers.iter().filter(|one| test(one)).count(), self.servers.len())
     }
 
+    /// Whether at least the share `most` of the trainers satisfy `test`.
+    pub fn most_trainers(&self, test: impl Fn(&TrainerEvidence) -> bool) -> bool {
+        self.most(self.trainers.iter().filter(|one| test(one)).count(), self.trainers.len())
+    }
+
     fn most(&self, some: usize, all: usize) -> bool {
         // No case is made on a smaller share than the one that must be seen.
         let share = self.gate.thresholds.most.max(self.gate.thresholds.coverage);
@@ -191,6 +205,11 @@ impl Evidence {
     /// The mean of a server's field over those servers that have it.
     pub fn server_mean(&self, field: impl Fn(&ServerEvidence) -> Option<Span>) -> Option<f64> {
         mean(self.servers.iter().filter_map(field))
+    }
+
+    /// The mean of a trainer's field over those trainers that have it.
+    pub fn trainer_mean(&self, field: impl Fn(&TrainerEvidence) -> Option<Span>) -> Option<f64> {
+        mean(self.trainers.iter().filter_map(field))
     }
 }
 

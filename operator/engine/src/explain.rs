@@ -133,6 +133,7 @@ pub fn gap(gap: Gap) -> String {
             format!("{seen} of {expected} GPUs report; check the exporter's pod labels")
         }
         Gap::Contradiction { gpus } => format!("{gpus} GPUs report full use and no work at once"),
+        Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
         Gap::Counting { seen, needed } => format!("a cause shows, {seen} of {needed} evaluations"),
     }
@@ -165,15 +166,24 @@ fn measure(measure: &Measure) -> String {
     let value = measure.value;
     match measure.what {
         Quantity::GpuActivity => format!("GPUs {} active", percent(value)),
+        Quantity::GpuSwing => format!("which swings by {} points", points(value)),
+        Quantity::ActivityApart => format!("{} points of activity apart from its peers", points(value)),
+        Quantity::ClockOfPeers => format!("SM clock at {} of its peers", percent(value)),
         Quantity::SmActivity => format!("SMs {} in use", percent(value)),
         Quantity::DramActivity => format!("memory bandwidth {} in use", percent(value)),
         Quantity::TensorActivity => format!("tensor pipe {} in use", percent(value)),
+        Quantity::Fp32Activity => format!("FP32 pipe {} in use", percent(value)),
+        Quantity::MemoryUsed => format!("GPU memory {} in use", percent(value)),
+        Quantity::MemorySwing => memory_swing(measure),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),
         Quantity::CpuPressure => format!("waiting for a CPU {} of the time", percent(value)),
         Quantity::IoPressure => format!("waiting for storage {} of the time", percent(value)),
         Quantity::CpuCores => format!("{value:.1} CPU cores in use"),
         Quantity::PcieReceived => format!("{:.1} GB/s to each GPU", value / 1e9),
+        Quantity::PcieOfPeak => format!("PCIe at {} of its peak", percent(value)),
+        Quantity::NvlinkOfPeak => format!("NVLink at {} of its peak", percent(value)),
+        Quantity::NetworkRate => format!("{:.1} GB/s of network a pod", value / 1e9),
         Quantity::PowerOfLimit => format!("power at {} of the board's limit", percent(value)),
         Quantity::ClocksHeld => format!("clocks held down {} of the time", percent(value)),
         Quantity::RequestsRunning => format!("{value:.1} requests in service a replica"),
@@ -183,10 +193,34 @@ fn measure(measure: &Measure) -> String {
         Quantity::KvUsage => format!("KV cache {} in use", percent(value)),
         Quantity::Preemptions => format!("{value:.3} preemptions a second"),
         Quantity::Progress => format!("{value:.1} tokens or answers a second"),
+        Quantity::QueueShare => format!("the queue is {} of the latency", percent(value)),
+        Quantity::FirstToken => format!("first token after {} s", number(value)),
+        Quantity::WholeTime => format!("answers take {} s", number(value)),
+        Quantity::PromptSpread => format!("long prompts {value:.1} times the median"),
+        Quantity::CapOverOutput => format!("{value:.1} times the tokens allowed that are needed"),
+        Quantity::DataWaitShare => format!("{} of each step waits for data", percent(value)),
+        Quantity::LossChange => format!("loss moved by {} %", number(value * 100.0)),
+        Quantity::QualityChange => format!("evaluation moved by {} %", number(value * 100.0)),
+        Quantity::LossesDiverged => format!("loss is no number at {value:.0} trainers"),
+        Quantity::GpuMemoryExits => format!("ended {value:.0} times for want of GPU memory"),
+        Quantity::FailedExits => format!("one container failed {value:.0} times"),
         Quantity::ServersIdle => format!("{value:.0} replicas idle"),
         Quantity::GpusConcerned => format!("{value:.0} GPUs concerned"),
         Quantity::GpusJudged => format!("{value:.0} GPUs judged"),
     }
+}
+
+/// What moves is activations; what stands still may be weights, or an allocator that keeps what it once had.
+fn memory_swing(measure: &Measure) -> String {
+    let moved = points(measure.value);
+    match measure.threshold {
+        Some(from) if measure.value >= from => format!("of which {moved} points come and go: activations"),
+        _ => format!("of which {moved} points come and go: whether weights or activations fill it does not show"),
+    }
+}
+
+fn points(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
 }
 
 fn percent(share: f64) -> String {

@@ -7,6 +7,7 @@
 // Counts here are small and positive: replicas, GPUs, ticks.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
+pub mod flow;
 pub mod meter;
 pub mod product;
 pub mod scenario;

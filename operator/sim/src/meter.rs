@@ -13,6 +13,8 @@ const WARMING: f64 = 0.06;
 const NOISE: f64 = 0.02;
 /// SM clock without work, MHz.
 const CLOCK_IDLE: f64 = 345.0;
+/// Degrees at which heat begins to hold the clocks down.
+const HOT: f64 = 87.0;
 
 /// What one collection finds, over the time since the one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +25,18 @@ pub struct Sample {
     pub sm: f64,
     /// Share of the tensor pipe's cycles, 0–1.
     pub tensor: f64,
+    /// Share of the FP32 pipe's cycles, 0–1.
+    pub fp32: f64,
     /// Share of the memory's peak bandwidth, 0–1.
     pub dram: f64,
     /// Bytes a second from the host.
     pub pcie_rx: f64,
     /// Bytes a second to the host.
     pub pcie_tx: f64,
+    /// Bytes a second from other GPUs.
+    pub nvlink_rx: f64,
+    /// Bytes a second to other GPUs.
+    pub nvlink_tx: f64,
     /// Memory in use, MiB.
     pub memory_used: f64,
     /// W.
@@ -39,6 +47,8 @@ pub struct Sample {
     pub energy: f64,
     /// MHz.
     pub sm_clock: f64,
+    /// Share of time in which heat held the clocks down, 0–1.
+    pub clocks_held: f64,
 }
 
 /// The meters of one GPU.
@@ -78,25 +88,34 @@ impl Meter {
         let busy = share(now.gpu_busy, before.gpu_busy);
         let sm = share(now.sm_active, before.sm_active).min(busy);
         let dram = (rate(now.dram_bytes, before.dram_bytes) / product.bandwidth).min(0.92);
-        let work = 0.15 * busy + 0.45 * sm + 0.40 * dram;
+        let clock = 1.0 - ledger.level.clock_lost;
+        // A lower clock needs less voltage too: power falls faster than the clock.
+        let work = (0.15 * busy + 0.45 * sm + 0.40 * dram) * clock * clock;
         let power = noisy(product.power_idle + (product.power_limit - product.power_idle) * work, "power");
         let (busy, sm, dram) = (noisy(busy, "busy").min(1.0), noisy(sm, "sm"), noisy(dram, "dram"));
         let tensor = noisy(share(now.tensor_active, before.tensor_active), "tensor").min(0.93);
-        let goal = TEMPERATURE.0 + TEMPERATURE.1 * power / product.power_limit;
+        let fp32 = noisy(share(now.fp32_active, before.fp32_active), "fp32").min(0.93);
+        let clocks_held = share(now.held_seconds, before.held_seconds);
+        let cooled = TEMPERATURE.0 + TEMPERATURE.1 * power / product.power_limit;
+        let goal = if clocks_held > 0.0 { cooled.max(HOT) } else { cooled };
         self.temperature = goal + (self.temperature - goal) * (1.0 - WARMING).powf(seconds);
         self.energy += power * seconds * 1000.0;
         Sample {
             busy,
             sm,
             tensor,
+            fp32,
             dram,
             pcie_rx: rate(now.pcie_rx_bytes, before.pcie_rx_bytes),
             pcie_tx: rate(now.pcie_tx_bytes, before.pcie_tx_bytes),
+            nvlink_rx: rate(now.nvlink_rx_bytes, before.nvlink_rx_bytes),
+            nvlink_tx: rate(now.nvlink_tx_bytes, before.nvlink_tx_bytes),
             memory_used: ledger.level.gpu_memory_mib.min(0.9 * memory_mib).max(1.0),
             power,
             temperature: self.temperature,
             energy: self.energy,
-            sm_clock: if busy > 0.0 { product.clock } else { CLOCK_IDLE },
+            sm_clock: if busy > 0.0 { product.clock * clock } else { CLOCK_IDLE },
+            clocks_held,
         }
     }
 }
@@ -112,6 +131,7 @@ pub fn digest(what: &impl Hash) -> u64 {
 #[allow(clippy::float_cmp)]
 mod tests {
     use super::*;
+    use crate::sim::Level;
 
     #[test]
     fn an_idle_gpu_draws_its_idle_power_and_a_busy_one_more() {
@@ -125,6 +145,29 @@ mod tests {
         assert!((68.6..=71.4).contains(&idle.power), "{}", idle.power);
         assert!((0.88..=0.92).contains(&busy.busy), "{}", busy.busy);
         assert!(busy.power > 350.0 && busy.energy > idle.energy);
+    }
+
+    #[test]
+    fn kernels_that_only_spin_draw_less_than_a_third_of_the_limit() {
+        let mut gpu = Meter::of("n1-0");
+        let used = Usage { gpu_busy: 1.0, sm_active: 0.02, ..Usage::default() };
+
+        let spinning = gpu.read(&Ledger { used, ..Ledger::default() }, Product::named("H100"), 81_559.0, 1.0);
+
+        // 70 W at rest + 630 W × (0.15 + 0.45 × 0.02).
+        assert!((166.0..=174.0).contains(&spinning.power), "{}", spinning.power);
+    }
+
+    #[test]
+    fn a_gpu_whose_clock_heat_holds_down_is_hot_slow_and_says_so() {
+        let mut gpu = Meter::of("n1-0");
+        let used = Usage { gpu_busy: 60.0, sm_active: 45.0, held_seconds: 60.0, ..Usage::default() };
+        let ledger = Ledger { used, level: Level { clock_lost: 0.4, ..Level::default() } };
+
+        let hot = gpu.read(&ledger, Product::named("H100"), 81_559.0, 60.0);
+
+        assert_eq!((hot.clocks_held, hot.sm_clock.round()), (1.0, 1188.0));
+        assert!(hot.temperature > 80.0, "{}", hot.temperature);
     }
 
     #[test]

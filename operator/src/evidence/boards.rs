@@ -1,37 +1,75 @@
-//! The power limits of boards as they leave the factory, for exporters that do not send the limit in force.
+//! What boards can do as they leave the factory: their power, where exporters do not send the limit in force, and their
+//! links, which no exporter sends the peak of.
 
-/// `modelName` as the driver gives it, and watts. Source: NVIDIA's data sheets; the largest of a product's variants.
-const BOARDS: &[(&str, f64)] = &[
-    ("Tesla T4", 70.0),
-    ("Tesla V100-PCIE-16GB", 250.0),
-    ("Tesla V100-PCIE-32GB", 250.0),
-    ("Tesla V100-SXM2-16GB", 300.0),
-    ("Tesla V100-SXM2-32GB", 300.0),
-    ("NVIDIA A10", 150.0),
-    ("NVIDIA A10G", 300.0),
-    ("NVIDIA A30", 165.0),
-    ("NVIDIA A40", 300.0),
-    ("NVIDIA A100-PCIE-40GB", 250.0),
-    ("NVIDIA A100 80GB PCIe", 300.0),
-    ("NVIDIA A100-SXM4-40GB", 400.0),
-    ("NVIDIA A100-SXM4-80GB", 400.0),
-    ("NVIDIA RTX A6000", 300.0),
-    ("NVIDIA L4", 72.0),
-    ("NVIDIA L40", 300.0),
-    ("NVIDIA L40S", 350.0),
-    ("NVIDIA H100 PCIe", 350.0),
-    ("NVIDIA H100 NVL", 400.0),
-    ("NVIDIA H100 80GB HBM3", 700.0),
-    ("NVIDIA H200", 700.0),
-    ("NVIDIA H200 NVL", 600.0),
-    ("NVIDIA B200", 1_000.0),
-    ("NVIDIA GB200", 1_200.0),
+/// One product.
+#[derive(Debug, PartialEq)]
+pub struct Board {
+    /// `modelName` as the driver gives it.
+    name: &'static str,
+    /// Power limit, watts.
+    pub watts: f64,
+    /// Peak of one direction of `NVLink`, bytes a second; none where the product has none.
+    pub nvlink: Option<f64>,
+    /// Peak of one direction of `PCIe`, bytes a second; none where the data sheet does not tell.
+    pub pcie: Option<f64>,
+}
+
+impl Board {
+    /// Its place in the table, which stands for it.
+    pub fn number(&self) -> Option<u32> {
+        BOARDS.iter().position(|board| board.name == self.name).and_then(|place| u32::try_from(place).ok())
+    }
+}
+
+const fn board(name: &'static str, watts: f64, nvlink: Option<f64>, pcie: Option<f64>) -> Board {
+    Board { name, watts, nvlink, pcie }
+}
+
+/// Sixteen lanes of the third, fourth and fifth generation.
+const GEN3: Option<f64> = Some(16.0e9);
+const GEN4: Option<f64> = Some(32.0e9);
+const GEN5: Option<f64> = Some(64.0e9);
+/// Data sheets name the sum of both directions; this is one: of the bridge of workstation boards, of the second
+/// generation, of the third (and of its bridges with half as many links), of the fourth, of the fifth.
+const BRIDGE: Option<f64> = Some(56.25e9);
+const LINK2: Option<f64> = Some(150.0e9);
+const LINK3_HALF: Option<f64> = Some(100.0e9);
+const LINK3: Option<f64> = Some(300.0e9);
+const LINK4: Option<f64> = Some(450.0e9);
+const LINK5: Option<f64> = Some(900.0e9);
+
+/// Source: NVIDIA's data sheets; the largest power of a product's variants.
+const BOARDS: &[Board] = &[
+    board("Tesla T4", 70.0, None, GEN3),
+    board("Tesla V100-PCIE-16GB", 250.0, None, GEN3),
+    board("Tesla V100-PCIE-32GB", 250.0, None, GEN3),
+    board("Tesla V100-SXM2-16GB", 300.0, LINK2, GEN3),
+    board("Tesla V100-SXM2-32GB", 300.0, LINK2, GEN3),
+    board("NVIDIA A10", 150.0, None, GEN4),
+    board("NVIDIA A10G", 300.0, None, None),
+    board("NVIDIA A30", 165.0, LINK3_HALF, GEN4),
+    board("NVIDIA A40", 300.0, BRIDGE, GEN4),
+    board("NVIDIA A100-PCIE-40GB", 250.0, LINK3, GEN4),
+    board("NVIDIA A100 80GB PCIe", 300.0, LINK3, GEN4),
+    board("NVIDIA A100-SXM4-40GB", 400.0, LINK3, GEN4),
+    board("NVIDIA A100-SXM4-80GB", 400.0, LINK3, GEN4),
+    board("NVIDIA RTX A6000", 300.0, BRIDGE, GEN4),
+    board("NVIDIA L4", 72.0, None, GEN4),
+    board("NVIDIA L40", 300.0, None, GEN4),
+    board("NVIDIA L40S", 350.0, None, GEN4),
+    board("NVIDIA H100 PCIe", 350.0, LINK3, GEN5),
+    board("NVIDIA H100 NVL", 400.0, LINK3, GEN5),
+    board("NVIDIA H100 80GB HBM3", 700.0, LINK4, GEN5),
+    board("NVIDIA H200", 700.0, LINK4, GEN5),
+    board("NVIDIA H200 NVL", 600.0, LINK4, GEN5),
+    board("NVIDIA B200", 1_000.0, LINK5, None),
+    board("NVIDIA GB200", 1_200.0, LINK5, None),
 ];
 
-/// Watts of this product; none where it is not known. Names are compared whole: a card and its twin on another board
-/// differ by a suffix and by half of the power.
-pub fn power_limit(model: &str) -> Option<f64> {
-    BOARDS.iter().find(|(name, _)| *name == model).map(|(_, watts)| *watts)
+/// This product; none where it is not known. Names are compared whole: a card and its twin on another board differ by a
+/// suffix and by half of the power.
+pub fn board_of(model: &str) -> Option<&'static Board> {
+    BOARDS.iter().find(|board| board.name == model)
 }
 
 #[cfg(test)]
@@ -40,8 +78,11 @@ mod tests {
 
     #[test]
     fn boards_are_known_by_their_whole_name() {
-        assert_eq!(power_limit("NVIDIA H100 80GB HBM3"), Some(700.0));
-        assert_eq!(power_limit("NVIDIA H100 PCIe"), Some(350.0));
-        assert_eq!(power_limit("NVIDIA H100"), None);
+        let known = |model| board_of(model).map(|board| (board.watts, board.nvlink, board.pcie));
+
+        assert_eq!(known("NVIDIA H100 80GB HBM3"), Some((700.0, Some(450.0e9), Some(64.0e9))));
+        assert_eq!(known("NVIDIA H100 PCIe"), Some((350.0, Some(300.0e9), Some(64.0e9))));
+        assert_eq!(known("NVIDIA L40S"), Some((350.0, None, Some(32.0e9))));
+        assert_eq!(known("NVIDIA H100"), None);
     }
 }

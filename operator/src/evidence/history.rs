@@ -1,117 +1,183 @@
-//! The last slices of evidence: one a look, each covering the time since the one before.
+//! The last looks, each covering the time since the one before, in arrays; and what was seen within a day.
 
-use super::boards;
+use super::boards::Board;
+use super::last_seen::LastSeen;
 use super::metric::{Metric, Subject};
-use crate::signals::client::Row;
+use super::numbering::{Id, Numbering};
+use super::slice::{Slice, joined};
+use super::table::{Grouped, Row};
 use jiff::{SignedDuration, Timestamp};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
 
-/// Which pod: namespace and name.
-pub type PodKey = (String, String);
-
-/// One look.
-#[derive(Clone, Debug, Default)]
-pub struct Slice {
-    /// Its end.
-    pub at: Timestamp,
-    /// GPU values by pod, then by GPU (and MIG instance).
-    pub gpus: HashMap<PodKey, BTreeMap<String, BTreeMap<Metric, f64>>>,
-    /// Container values by pod, then by container.
-    pub containers: HashMap<PodKey, BTreeMap<String, BTreeMap<Metric, f64>>>,
-    /// What model servers say, by pod.
-    pub servers: HashMap<PodKey, BTreeMap<Metric, f64>>,
-    /// The power limit of a GPU's product, in watts, where it is known.
-    pub boards: HashMap<String, f64>,
-}
-
-impl Slice {
-    /// An empty look that ends at `at`.
-    pub fn ending(at: Timestamp) -> Self {
-        Self { at, ..Self::default() }
-    }
-
-    /// Takes in the answer to one metric's question; what can't be a measurement is left out.
-    pub fn take(&mut self, metric: Metric, rows: Vec<Row>) {
-        for row in rows {
-            let Some(value) = metric.believed(row.value) else { continue };
-            let label = |name: &str| row.labels.get(name).filter(|value| !value.is_empty());
-            // Where the scrape did not honour the exporter's labels, `pod` is the exporter itself.
-            let namespace = label("exported_namespace").or_else(|| label("namespace"));
-            let pod = label("exported_pod").or_else(|| label("pod"));
-            let (Some(namespace), Some(pod)) = (namespace, pod) else { continue };
-            let key = (namespace.clone(), pod.clone());
-            match metric.subject() {
-                Subject::Gpu => {
-                    let Some(uuid) = label("UUID") else { continue };
-                    let instance = label("GPU_I_ID").map(|instance| format!("{uuid}/{instance}"));
-                    let gpu = instance.unwrap_or_else(|| uuid.clone());
-                    if let Some(model) = label("modelName") {
-                        self.note_product(&gpu, model);
-                    }
-                    self.note_gpu(&key, &gpu, metric, value);
-                }
-                Subject::Container => {
-                    let Some(container) = label("container") else { continue };
-                    self.note_container(&key, container, metric, value);
-                }
-                Subject::Server => self.note_server(&key, metric, value),
-            }
-        }
-    }
-
-    /// One GPU's value over the time of this look, in our unit.
-    pub fn note_gpu(&mut self, pod: &PodKey, gpu: &str, metric: Metric, value: f64) {
-        self.gpus.entry(pod.clone()).or_default().entry(gpu.to_owned()).or_default().insert(metric, value);
-    }
-
-    /// The product of a GPU, as the driver names it.
-    pub fn note_product(&mut self, gpu: &str, model: &str) {
-        if let Some(watts) = boards::power_limit(model) {
-            self.boards.insert(gpu.to_owned(), watts);
-        }
-    }
-
-    /// One container's value over the time of this look, in our unit.
-    pub fn note_container(&mut self, pod: &PodKey, container: &str, metric: Metric, value: f64) {
-        self.containers.entry(pod.clone()).or_default().entry(container.to_owned()).or_default().insert(metric, value);
-    }
-
-    /// What the server in `pod` says, in our unit.
-    pub fn note_server(&mut self, pod: &PodKey, metric: Metric, value: f64) {
-        self.servers.entry(pod.clone()).or_default().insert(metric, value);
-    }
-
-    /// How many pods each GPU shows.
-    pub fn sharers(&self) -> HashMap<&str, u32> {
-        let mut sharers = HashMap::new();
-        for gpu in self.gpus.values().flat_map(BTreeMap::keys) {
-            *sharers.entry(gpu.as_str()).or_default() += 1;
-        }
-        sharers
-    }
-}
-
-/// The slices of the longest window.
-#[derive(Debug)]
+/// The looks of the longest window.
+#[derive(Clone, Debug)]
 pub struct History {
+    /// How much time one look covers.
+    pub(super) interval: SignedDuration,
+    /// How much older than its look what is in it may be.
+    pub(super) lag: SignedDuration,
     /// Oldest first.
-    pub slices: VecDeque<Slice>,
-    /// How much time one slice covers.
-    pub interval: SignedDuration,
+    pub(super) looks: VecDeque<Look>,
+    pub(super) boards: Numbering,
+    pods: Numbering,
+    containers: Numbering,
+    boards_seen: LastSeen,
+    pods_seen: LastSeen,
+    /// The product of each board, where it is known.
+    products: Vec<Option<&'static Board>>,
+    /// How many pods each board shows in the last look.
+    sharers: Vec<u16>,
+}
+
+/// One look, as it is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) at: Timestamp,
+    gpus: Grouped,
+    by_container: Grouped,
+    by_pod: Grouped,
+}
+
+impl Look {
+    /// The GPUs that a pod has in this look.
+    pub(super) fn boards_of(&self, pod: Id) -> &[Id] {
+        self.gpus.of_pod(pod)
+    }
+
+    /// What it knows of one thing of a pod.
+    pub(super) fn row(&self, subject: Subject, pod: Id, thing: Id) -> Option<Row<'_>> {
+        match subject {
+            Subject::Gpu => self.gpus.find(pod, thing),
+            Subject::Container => self.by_container.find(pod, thing),
+            Subject::Server => self.by_pod.find(pod, thing),
+        }
+    }
 }
 
 impl History {
     /// Nothing yet; one look each `interval`.
-    pub const fn every(interval: SignedDuration) -> Self {
-        Self { slices: VecDeque::new(), interval }
+    pub fn every(interval: SignedDuration) -> Self {
+        Self {
+            interval,
+            lag: SignedDuration::ZERO,
+            looks: VecDeque::new(),
+            boards: Numbering::default(),
+            pods: Numbering::default(),
+            containers: Numbering::default(),
+            boards_seen: LastSeen::of(Subject::Gpu.metrics() + 1),
+            pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
+            products: Vec::new(),
+            sharers: Vec::new(),
+        }
     }
 
-    /// Adds a look, and drops what lies more than `longest` before it.
+    /// The same, where a look shows what was recorded up to `lag` before it.
+    #[must_use]
+    pub fn lagging(self, lag: SignedDuration) -> Self {
+        Self { lag, ..self }
+    }
+
+    /// Adds a look, and drops what lies more than `longest` before it. What was not seen for a day is forgotten.
     pub fn push(&mut self, slice: Slice, longest: SignedDuration) {
-        let now = slice.at;
-        self.slices.push_back(slice);
-        while self.slices.front().is_some_and(|first| now.duration_since(first.at) > longest) {
-            self.slices.pop_front();
+        let at = slice.at;
+        let look = self.kept(&slice);
+        drop(slice);
+        self.note(&look);
+        self.looks.push_back(look);
+        while self.looks.front().is_some_and(|first| at.duration_since(first.at) > longest) {
+            self.looks.pop_front();
         }
+        self.age(at);
+    }
+
+    /// Whether the last look shows a GPU of this pod.
+    pub fn shows_gpus_of(&self, namespace: &str, pod: &str) -> bool {
+        let pod = self.pod(namespace, pod);
+        pod.zip(self.looks.back()).is_some_and(|(pod, look)| !look.boards_of(pod).is_empty())
+    }
+
+    pub(super) fn pod(&self, namespace: &str, pod: &str) -> Option<Id> {
+        self.pods.get(&joined(namespace, pod))
+    }
+
+    pub(super) fn container(&self, name: &str) -> Option<Id> {
+        self.containers.get(name)
+    }
+
+    pub(super) fn product(&self, board: Id) -> Option<&'static Board> {
+        self.products.get(board as usize).copied().flatten()
+    }
+
+    pub(super) fn is_shared(&self, board: Id) -> bool {
+        self.sharers.get(board as usize).is_some_and(|pods| *pods > 1)
+    }
+
+    /// Whether `metric` was seen within the last day of this GPU, whichever pod had it.
+    pub(super) fn measured_gpu(&self, board: Id, metric: Metric, now: Timestamp) -> bool {
+        self.boards_seen.lately(board, metric.column(), now)
+    }
+
+    /// Whether `metric` was seen within the last day of this pod.
+    pub(super) fn measured_pod(&self, pod: Id, metric: Metric, now: Timestamp) -> bool {
+        self.pods_seen.lately(pod, metric.column(), now)
+    }
+
+    /// A slice under the numbers of the history. Every name in it counts as seen, so that none is given away before it.
+    fn kept(&mut self, slice: &Slice) -> Look {
+        let pods: Vec<Id> = slice.pods.names().map(|name| self.pods.id(name)).collect();
+        let boards: Vec<Id> = slice.boards.names().map(|name| self.boards.id(name)).collect();
+        pods.iter().for_each(|pod| self.pods_seen.note(*pod, Subject::Server.metrics(), slice.at));
+        boards.iter().for_each(|board| self.boards_seen.note(*board, Subject::Gpu.metrics(), slice.at));
+        let containers: Vec<Id> = slice.containers.names().map(|name| self.containers.id(name)).collect();
+        self.products.resize(self.boards.len(), None);
+        for (board, product) in &slice.products {
+            self.products[boards[*board as usize] as usize] = Some(product);
+        }
+        let all = self.pods.len();
+        Look {
+            at: slice.at,
+            gpus: slice.gpus.grouped(&pods, &boards, all),
+            by_container: slice.by_container.grouped(&pods, &containers, all),
+            by_pod: slice.by_pod.grouped(&pods, &[super::slice::WHOLE], all),
+        }
+    }
+
+    fn note(&mut self, look: &Look) {
+        self.sharers.clear();
+        self.sharers.resize(self.boards.len(), 0);
+        for (_, board, row) in look.gpus.rows() {
+            self.sharers[board as usize] = self.sharers[board as usize].saturating_add(1);
+            for column in (0..Subject::Gpu.metrics()).filter(|column| row.get(*column).is_some()) {
+                self.boards_seen.note(board, column, look.at);
+            }
+        }
+        for (pod, _, row) in look.by_pod.rows() {
+            for column in (0..Subject::Server.metrics()).filter(|column| row.get(*column).is_some()) {
+                self.pods_seen.note(pod, column, look.at);
+            }
+        }
+    }
+
+    /// Forgets pods and GPUs that nothing was seen of for a day.
+    fn age(&mut self, now: Timestamp) {
+        for pod in (0..self.pods.len()).filter_map(|pod| Id::try_from(pod).ok()) {
+            if self.pods.is_used(pod) && !self.pods_seen.any_lately(pod, now) {
+                self.pods.forget(pod);
+                self.pods_seen.forget(pod);
+            }
+        }
+        for board in (0..self.boards.len()).filter_map(|board| Id::try_from(board).ok()) {
+            if self.boards.is_used(board) && !self.boards_seen.any_lately(board, now) {
+                self.boards.forget(board);
+                self.boards_seen.forget(board);
+                self.products[board as usize] = None;
+            }
+        }
+    }
+
+    /// How many pods and GPUs are known.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> (usize, usize) {
+        (self.pods.names().count(), self.boards.names().count())
     }
 }

@@ -1,8 +1,13 @@
 //! The lane's task: look, keep, judge, post; one question in flight, all at one instant.
 
-use super::assemble::Watched;
-use super::history::{History, Slice};
+use super::history::History;
+use super::labels::Scheme;
 use super::metric::Metric;
+use super::recorded;
+use super::shown::{Shown, Told};
+use super::slice::Slice;
+use super::watched::Watched;
+use crate::config::EvidenceConfig;
 use crate::signals::client::{Endpoint, FetchError};
 use crate::signals::promql;
 use jiff::{SignedDuration, Timestamp};
@@ -30,16 +35,20 @@ impl Verdicts {
     }
 }
 
-/// Looks at GPUs, their CPUs and model servers.
+/// Looks at GPUs, their CPUs, model servers and trainers.
 pub struct Lane {
     /// Whom to ask.
     pub endpoint: Endpoint,
     /// Matchers that every question gets.
     pub matchers: BTreeMap<String, String>,
+    /// What to ask for.
+    pub config: EvidenceConfig,
     /// The workloads that want to grow, as the last cycle saw them.
     pub watched: watch::Receiver<Arc<Vec<Watched>>>,
     /// Where opinions go.
     pub verdicts: Verdicts,
+    /// Where it shows what it found.
+    pub shown: Shown,
     /// Time between looks.
     pub interval: SignedDuration,
     /// The deadline of one question.
@@ -48,8 +57,12 @@ pub struct Lane {
 
 /// The longest window that a workload may ask for.
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(2);
+/// What is kept while nobody asks for more, so that a new leader can judge at once: the longest of the default windows.
+const KEPT: SignedDuration = SignedDuration::from_mins(30);
+/// Questions of one look that may run into their deadline; then the rest is left for the next look.
+const MOST_LATE: usize = 3;
 
-/// Why a look failed.
+/// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 enum LookError {
     #[error(transparent)]
@@ -58,10 +71,18 @@ enum LookError {
     Query(#[from] promql::QueryError),
 }
 
+impl LookError {
+    const fn is_late(&self) -> bool {
+        matches!(self, Self::Fetch(FetchError::Timeout { .. }))
+    }
+}
+
 impl Lane {
     /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
     pub async fn run(self, stop: CancellationToken) {
-        let mut history = History::every(self.interval);
+        let lag = if self.config.recorded { recorded::EVERY } else { SignedDuration::ZERO };
+        let mut history = History::every(self.interval).lagging(lag);
+        let mut told = Told::default();
         let mut due = tokio::time::interval(self.interval.unsigned_abs());
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -69,37 +90,82 @@ impl Lane {
                 () = stop.cancelled() => return,
                 _ = due.tick() => {}
             }
-            match self.look(Timestamp::now()).await {
+            match self.look(Timestamp::now(), &mut told).await {
                 Ok(slice) => {
-                    history.push(slice, LONGEST);
-                    self.verdicts.post(self.judged(&history));
+                    told.look(&slice, &self.shown);
+                    let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
+                    let watched = Arc::clone(&self.watched.borrow());
+                    history.push(slice, longest(&watched));
+                    told.attribution(gpus && shows_none(&watched, &history));
+                    self.verdicts.post(judged(&watched, &history));
                 }
                 Err(error) => tracing::warn!(%error, "the evidence for the gate can't be read"),
             }
         }
     }
 
-    async fn look(&self, now: Timestamp) -> Result<Slice, LookError> {
-        let window = format!("{}ms", self.interval.as_millis());
+    /// Asks for everything. What has no answer spoils its own metric; the look fails where nothing has one.
+    async fn look(&self, now: Timestamp, told: &mut Told) -> Result<Slice, LookError> {
         let mut slice = Slice::ending(now);
+        let (mut answered, mut late) = (0, 0);
+        let mut last = None;
         for metric in Metric::ALL {
-            let query = promql::with_matchers(&promql::parse(&metric.query(&window))?, &self.matchers)?;
-            match self.endpoint.instant(query.text(), Some(now), self.deadline).await {
-                Ok(answer) => slice.take(metric, answer.rows),
-                // One exporter's odd series spoil one question: its samples are missing, as any may be.
-                Err(error @ FetchError::BadQuery { .. }) => {
+            match self.ask(metric, &mut slice, now, told).await {
+                Ok(asked) => answered += usize::from(asked),
+                Err(error) => {
                     tracing::warn!(?metric, %error, "one metric of the gate's evidence can't be read");
+                    slice.forget(metric);
+                    late += usize::from(error.is_late());
+                    last = Some(error);
                 }
-                Err(error) => return Err(error.into()),
+            }
+            if late >= MOST_LATE {
+                tracing::warn!(?metric, "too many questions are late: the rest of this look is left out");
+                break;
             }
         }
-        Ok(slice)
+        match last {
+            Some(error) if answered == 0 => Err(error),
+            _ => Ok(slice),
+        }
     }
 
-    fn judged(&self, history: &History) -> Opinions {
-        let watched = Arc::clone(&self.watched.borrow());
-        watched.iter().filter_map(|one| Some((one.uid.clone(), opinion(one, history)?))).collect()
+    /// One metric: as it was recorded, or else by its expression. False where there is nothing to ask for.
+    async fn ask(&self, metric: Metric, slice: &mut Slice, now: Timestamp, told: &mut Told) -> Result<bool, LookError> {
+        let window = format!("{}ms", self.interval.as_millis());
+        let Some(question) = metric.query(&window, &self.config.trainer) else { return Ok(false) };
+        let recorded = recorded::name(metric).filter(|_| self.config.recorded);
+        if let Some(name) = &recorded
+            && self.fetch(name, metric, slice, now).await? > 0
+        {
+            told.answered(metric, Some(name), false);
+            return Ok(true);
+        }
+        let rows = self.fetch(&question, metric, slice, now).await?;
+        told.answered(metric, recorded.as_deref(), recorded.is_some() && rows > 0);
+        Ok(true)
     }
+
+    async fn fetch(&self, text: &str, metric: Metric, slice: &mut Slice, now: Timestamp) -> Result<usize, LookError> {
+        let query = promql::with_matchers(&promql::parse(text)?, &self.matchers)?;
+        let take = |labels: &_, value| slice.take_row(metric, labels, value);
+        Ok(self.endpoint.rows(query.text(), Some(now), self.deadline, take).await?)
+    }
+}
+
+/// How long looks are kept.
+fn longest(watched: &[Watched]) -> SignedDuration {
+    watched.iter().map(|one| one.gate.window).max().unwrap_or(KEPT).clamp(KEPT, LONGEST)
+}
+
+/// Whether there are pods that should show GPUs, and the last look has none of any.
+fn shows_none(watched: &[Watched], history: &History) -> bool {
+    let mut pods = watched.iter().flat_map(|one| one.pods.iter().map(|pod| (&one.namespace, &pod.name))).peekable();
+    pods.peek().is_some() && !pods.any(|(namespace, pod)| history.shows_gpus_of(namespace, pod))
+}
+
+fn judged(watched: &[Watched], history: &History) -> Opinions {
+    watched.iter().filter_map(|one| Some((one.uid.clone(), opinion(one, history)?))).collect()
 }
 
 /// None without evidence. A panic over one workload is a bug of ours that must not end the lane for all others.
@@ -116,55 +182,4 @@ fn opinion(workload: &Watched, history: &History) -> Option<Opinion> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::signals::client::EndpointConfig;
-    use axum::Router;
-    use axum::http::StatusCode;
-    use axum::response::IntoResponse;
-    use axum::routing::post;
-    use tokio::net::TcpListener;
-
-    const ONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
-        {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]}}"#;
-    const REFUSED: &str = r#"{"status":"error","errorType":"execution","error":"too many samples"}"#;
-
-    /// Prometheus answers everything but questions about vLLM, to which it gives `trouble`.
-    async fn looking(trouble: (StatusCode, &'static str)) -> Result<Slice, LookError> {
-        // The operator's main does this once; here each test may be the first.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let answer = async move |asked: String| {
-            if asked.contains("vllm") { trouble.into_response() } else { ONE.into_response() }
-        };
-        let router = Router::new().route("/api/v1/query", post(answer));
-        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let lane = Lane {
-            endpoint: Endpoint::new(EndpointConfig::new("main", url)).unwrap(),
-            matchers: BTreeMap::new(),
-            watched: watch::channel(Arc::default()).1,
-            verdicts: Verdicts::default(),
-            interval: SignedDuration::from_mins(1),
-            deadline: Duration::from_secs(5),
-        };
-        lane.look(Timestamp::now()).await
-    }
-
-    #[tokio::test]
-    async fn a_question_that_is_refused_leaves_the_others_their_answers() {
-        let slice = looking((StatusCode::UNPROCESSABLE_ENTITY, REFUSED)).await.unwrap();
-
-        let gpu = &slice.gpus[&("demo".to_owned(), "a".to_owned())]["g"];
-        assert!(gpu.contains_key(&Metric::Engine) && gpu.contains_key(&Metric::Power));
-        let server = &slice.servers[&("demo".to_owned(), "a".to_owned())];
-        assert_eq!(server.keys().collect::<Vec<_>>(), [&Metric::Batch], "vLLM stands in all the other questions");
-    }
-
-    #[tokio::test]
-    async fn a_prometheus_that_fails_ends_the_look() {
-        let looked = looking((StatusCode::SERVICE_UNAVAILABLE, "")).await;
-
-        assert!(matches!(looked, Err(LookError::Fetch(FetchError::Http { status: 503, .. }))), "{looked:?}");
-    }
-}
+mod tests;

@@ -1,22 +1,35 @@
-//! What is read of GPUs, CPUs and model servers, by the names that exporters give it.
+//! What is read of GPUs, CPUs, model servers and trainers.
 
-use super::names;
-
-/// One number of a GPU, of a container or of a model server.
+/// One number of a GPU, of a container or of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum Metric {
     /// Any kernel ran.
     Util,
     /// The compute engine was active.
     Engine,
+    /// Standard deviation of `Engine`.
+    Swing,
     /// SMs with work.
     Sm,
     /// Memory bandwidth in use.
     Dram,
     /// Tensor pipe in use.
     Tensor,
+    /// FP32 pipe in use.
+    Fp32,
     /// Host to device.
     PcieRx,
+    /// Device to host.
+    PcieTx,
+    /// From other GPUs.
+    NvlinkRx,
+    /// To other GPUs.
+    NvlinkTx,
+    /// GPU memory in use.
+    Memory,
+    /// Clock of the SMs.
+    Clock,
     /// Power drawn by the board.
     Power,
     /// The most that it may draw, as set.
@@ -45,6 +58,32 @@ pub enum Metric {
     Preemptions,
     /// Tokens or answers.
     Progress,
+    /// Time of a request in the engine's queue.
+    QueueSeconds,
+    /// Time to the first token.
+    FirstTokenSeconds,
+    /// Time to the end of the answer.
+    WholeSeconds,
+    /// The 95th percentile of prompt lengths over their median.
+    PromptSpread,
+    /// Tokens of an answer.
+    OutputTokens,
+    /// Tokens that a request allows its answer.
+    OutputCap,
+    /// Received by the pod.
+    NetworkRx,
+    /// Sent by the pod.
+    NetworkTx,
+    /// Length of a training step.
+    StepSeconds,
+    /// Time of a step in which the GPU waits for data.
+    DataWaitSeconds,
+    /// Tokens or samples trained on.
+    Throughput,
+    /// The training loss.
+    Loss,
+    /// The evaluation metric.
+    Quality,
 }
 
 /// What a number is of.
@@ -54,19 +93,41 @@ pub enum Subject {
     Gpu,
     /// A container.
     Container,
-    /// A pod that serves.
+    /// A pod: what its server or trainer says, and its network.
     Server,
 }
 
+impl Subject {
+    /// How many metrics are of it.
+    pub const fn metrics(self) -> usize {
+        let mut count = 0;
+        let mut at = 0;
+        while at < Metric::ALL.len() {
+            if Metric::ALL[at].subject() as u8 == self as u8 {
+                count += 1;
+            }
+            at += 1;
+        }
+        count
+    }
+}
+
 impl Metric {
-    /// Every metric, GPU ones first.
-    pub const ALL: [Self; 20] = [
+    /// Every metric, those of GPUs first, then those of containers, then those of pods.
+    pub const ALL: [Self; 40] = [
         Self::Util,
         Self::Engine,
+        Self::Swing,
         Self::Sm,
         Self::Dram,
         Self::Tensor,
+        Self::Fp32,
         Self::PcieRx,
+        Self::PcieTx,
+        Self::NvlinkRx,
+        Self::NvlinkTx,
+        Self::Memory,
+        Self::Clock,
         Self::Power,
         Self::PowerLimit,
         Self::ClocksHeld,
@@ -81,184 +142,74 @@ impl Metric {
         Self::Kv,
         Self::Preemptions,
         Self::Progress,
+        Self::QueueSeconds,
+        Self::FirstTokenSeconds,
+        Self::WholeSeconds,
+        Self::PromptSpread,
+        Self::OutputTokens,
+        Self::OutputCap,
+        Self::NetworkRx,
+        Self::NetworkTx,
+        Self::StepSeconds,
+        Self::DataWaitSeconds,
+        Self::Throughput,
+        Self::Loss,
+        Self::Quality,
     ];
 
     /// What it is of.
     pub const fn subject(self) -> Subject {
-        match self {
-            Self::Util
-            | Self::Engine
-            | Self::Sm
-            | Self::Dram
-            | Self::Tensor
-            | Self::PcieRx
-            | Self::Power
-            | Self::PowerLimit
-            | Self::ClocksHeld => Subject::Gpu,
-            Self::Cores | Self::Throttled | Self::Pressure | Self::IoPressure => Subject::Container,
-            Self::Running
-            | Self::Waiting
-            | Self::WaitingForRoom
-            | Self::Batch
-            | Self::Kv
-            | Self::Preemptions
-            | Self::Progress => Subject::Server,
+        match self as u8 {
+            metric if metric < Self::Cores as u8 => Subject::Gpu,
+            metric if metric < Self::Running as u8 => Subject::Container,
+            _ => Subject::Server,
         }
     }
 
-    /// The question, over the last `window` in Prometheus's notation.
-    pub fn query(self, window: &str) -> String {
-        let gpu = |names: &[&str]| of_gpu(&over("avg_over_time", names, window));
-        let server = |function: &str, names: &[&str]| of_server("sum", &over(function, names, window));
-        match self {
-            Self::Util => gpu(names::UTIL),
-            Self::Engine => gpu(names::ENGINE),
-            Self::Sm => gpu(names::SM),
-            Self::Dram => gpu(names::DRAM),
-            Self::Tensor => gpu(names::TENSOR),
-            Self::PcieRx => gpu(names::PCIE_RX),
-            // The product tells the limit of its board where the exporter does not.
-            Self::Power => format!("max by ({GPU}, modelName) ({})", over("avg_over_time", names::POWER, window)),
-            Self::PowerLimit => gpu(names::POWER_LIMIT),
-            Self::ClocksHeld => clocks_held(),
-            Self::Cores => of_container("rate", "container_cpu_usage_seconds_total", window),
-            Self::Throttled => format!(
-                "{} / {}",
-                of_container("increase", "container_cpu_cfs_throttled_periods_total", window),
-                of_container("increase", "container_cpu_cfs_periods_total", window)
-            ),
-            Self::Pressure => of_container("rate", "container_pressure_cpu_waiting_seconds_total", window),
-            Self::IoPressure => of_container("rate", "container_pressure_io_waiting_seconds_total", window),
-            Self::Running => server("avg_over_time", names::RUNNING),
-            Self::Waiting => server("avg_over_time", names::WAITING),
-            Self::WaitingForRoom => format!(
-                "{} or 0 * {}",
-                server("avg_over_time", names::WAITING_FOR_ROOM),
-                server("avg_over_time", names::WAITING_BY_REASON)
-            ),
-            Self::Batch => format!("{} / {}", server("rate", names::INFERENCES), server("rate", names::EXECUTIONS)),
-            Self::Kv => of_server("avg", &over("avg_over_time", names::KV, window)),
-            Self::Preemptions => server("rate", names::PREEMPTIONS),
-            Self::Progress => server("rate", names::PROGRESS),
-        }
-    }
-
-    /// From the exporter's unit to ours, if the value can be a measurement at all.
-    pub fn believed(self, value: f64) -> Option<f64> {
-        let value = if self == Self::Util { value / 100.0 } else { value };
-        let (smallest, largest) = match self {
-            Self::Pressure | Self::IoPressure => (0.0, 1.05), // a rate over a jittering interval may exceed one a little
-            Self::PcieRx => (0.0, 1.0e12),
-            Self::Power => (0.0, LARGEST_BOARD),
-            Self::PowerLimit => (1.0, LARGEST_BOARD),
-            Self::Cores => (0.0, 1.0e5),
-            Self::Running | Self::Waiting | Self::WaitingForRoom | Self::Batch | Self::Preemptions => (0.0, 1.0e6),
-            Self::Progress => (0.0, 1.0e9),
-            Self::Util
-            | Self::Engine
-            | Self::Sm
-            | Self::Dram
-            | Self::Tensor
-            | Self::ClocksHeld
-            | Self::Throttled
-            | Self::Kv => (0.0, 1.0),
+    /// Its place among the metrics of its subject.
+    pub(super) const fn column(self) -> usize {
+        let first = match self.subject() {
+            Subject::Gpu => Self::Util,
+            Subject::Container => Self::Cores,
+            Subject::Server => Self::Running,
         };
-        (value.is_finite() && (smallest..=largest).contains(&value)).then_some(value)
+        self as usize - first as usize
     }
 
-    /// What a missing sample could have been at most.
-    pub const fn largest(self) -> f64 {
-        match self {
-            Self::Power | Self::PowerLimit => LARGEST_BOARD,
-            Self::PcieRx
-            | Self::Cores
-            | Self::Running
-            | Self::Waiting
-            | Self::WaitingForRoom
-            | Self::Batch
-            | Self::Preemptions
-            | Self::Progress => f64::INFINITY,
-            Self::Util
-            | Self::Engine
-            | Self::Sm
-            | Self::Dram
-            | Self::Tensor
-            | Self::ClocksHeld
-            | Self::Throttled
-            | Self::Pressure
-            | Self::IoPressure
-            | Self::Kv => 1.0,
+    /// Its place in [`Self::ALL`].
+    pub(super) const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Its name as metrics and recording rules spell it, such as `waiting_for_room`.
+    pub fn name(self) -> String {
+        let mut name = String::new();
+        for letter in format!("{self:?}").chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
         }
+        name
     }
-}
-
-/// Watts; no board draws more.
-const LARGEST_BOARD: f64 = 1_500.0;
-
-/// What tells GPUs and their pods apart, under both of the label schemes that scraping gives.
-const GPU: &str = "namespace, pod, exported_namespace, exported_pod, UUID, GPU_I_ID";
-
-/// The first of `names` that a series has, old and new names of one field beside each other included.
-fn over(function: &str, names: &[&str], window: &str) -> String {
-    names.iter().map(|name| format!("{function}({name}[{window}])")).collect::<Vec<_>>().join(" or ")
-}
-
-fn of_gpu(values: &str) -> String {
-    format!("max by ({GPU}) ({values})")
-}
-
-fn of_container(function: &str, name: &str, window: &str) -> String {
-    format!("sum by (namespace, pod, container) ({function}({name}{{container!=\"\"}}[{window}]))")
-}
-
-fn of_server(aggregate: &str, values: &str) -> String {
-    format!("{aggregate} by (namespace, pod) ({values})")
-}
-
-/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero.
-fn clocks_held() -> String {
-    let reasons = names::CLOCK_REASONS.join(" or ");
-    let bits = names::HOLDING_BITS.map(|bit| format!("floor(({reasons}) / {bit}) % 2"));
-    format!("clamp_max({} or {}, 1)", of_gpu(&bits.join(" + ")), of_gpu(names::HELD_EVENTS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::promql;
 
     #[test]
-    fn every_question_is_valid() {
-        for metric in Metric::ALL {
-            let query = metric.query("60s");
-            assert!(promql::parse(&query).is_ok(), "{query}");
-        }
+    fn the_list_is_whole_and_in_order() {
+        assert!(Metric::ALL.iter().enumerate().all(|(place, metric)| metric.index() == place));
+        assert_eq!(Metric::ALL.last(), Some(&Metric::Quality), "the last of the enum");
+        let of = |subject: Subject| subject.metrics();
+        assert_eq!([of(Subject::Gpu), of(Subject::Container), of(Subject::Server)], [16, 4, 20]);
+        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::ClocksHeld.column()), (0, 0, 15));
     }
 
     #[test]
-    fn the_old_and_the_new_name_of_a_field_are_asked_for_in_order() {
-        assert_eq!(
-            Metric::Sm.query("60s"),
-            "max by (namespace, pod, exported_namespace, exported_pod, UUID, GPU_I_ID) \
-             (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[60s]) or avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s]))"
-        );
-    }
-
-    #[test]
-    fn sentinels_and_impossible_values_are_dropped() {
-        let impossible = [9_223_372_036_854_775_794.0, f64::NAN, -1.0, f64::INFINITY];
-        for metric in Metric::ALL {
-            for value in impossible {
-                assert_eq!(metric.believed(value), None, "{metric:?} {value}");
-            }
-        }
-        for value in [101.0, 1e9] {
-            assert_eq!(Metric::Util.believed(value), None, "{value}");
-            assert_eq!(Metric::Engine.believed(value), None, "{value}");
-            assert_eq!(Metric::Kv.believed(value), None, "{value}");
-        }
-        assert_eq!(Metric::Util.believed(22.0), Some(0.22));
-        assert_eq!(Metric::Power.believed(1_501.0), None);
-        assert_eq!(Metric::PowerLimit.believed(0.0), None, "a limit of nothing is none");
+    fn names_are_in_lower_case_with_underscores() {
+        assert_eq!(Metric::WaitingForRoom.name(), "waiting_for_room");
+        assert_eq!(Metric::Fp32.name(), "fp32");
     }
 }

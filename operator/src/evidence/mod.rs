@@ -1,15 +1,31 @@
-//! The gate's own lane: every minute one look at all GPUs, their CPUs and model servers, kept in slices, judged per workload.
+//! The gate's own lane: every minute one look at all GPUs, their CPUs, model servers and trainers, kept in arrays, judged per
+//! workload.
 
 mod assemble;
 mod boards;
+mod bounds;
 mod history;
+mod labels;
 mod lane;
+mod last_seen;
 mod metric;
 mod names;
+mod numbering;
+mod query;
+mod recorded;
+mod shown;
+mod slice;
+mod table;
 #[cfg(test)]
 mod tests;
+mod watched;
 
-pub use assemble::{Watched, WatchedPod};
-pub use history::{History, PodKey, Slice};
+pub use bounds::DIVERGED;
+pub use history::History;
+pub use labels::Scheme;
 pub use lane::{LONGEST, Lane, Verdicts};
 pub use metric::{Metric, Subject};
+pub use recorded::rules;
+pub use shown::Shown;
+pub use slice::{PodKey, Slice};
+pub use watched::{Exit, ExitCause, Watched, WatchedPod};

@@ -12,8 +12,24 @@ pub const SM: &[&str] = &["DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_SM_UTIL_RATIO"
 pub const DRAM: &[&str] = &["DCGM_FI_PROF_DRAM_ACTIVE", "DCGM_FI_PROF_DRAM_UTIL_RATIO"];
 /// 0–1.
 pub const TENSOR: &[&str] = &["DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"];
+/// 0–1.
+pub const FP32: &[&str] = &["DCGM_FI_PROF_PIPE_FP32_ACTIVE", "DCGM_FI_PROF_FP32_UTIL_RATIO"];
+/// Bytes a second, and the same as counters of bytes.
+pub const PCIE_RX: (&[&str], &[&str]) = (&["DCGM_FI_PROF_PCIE_RX_BYTES"], &["DCGM_FI_PROF_PCIE_RX_BYTES_TOTAL"]);
+/// Bytes a second, and the same as counters of bytes.
+pub const PCIE_TX: (&[&str], &[&str]) = (&["DCGM_FI_PROF_PCIE_TX_BYTES"], &["DCGM_FI_PROF_PCIE_TX_BYTES_TOTAL"]);
+/// Bytes a second. The counter of the default set has a unit and a direction of its own, and is not used.
+pub const NVLINK_RX: &[&str] = &["DCGM_FI_PROF_NVLINK_RX_BYTES"];
 /// Bytes a second.
-pub const PCIE_RX: &[&str] = &["DCGM_FI_PROF_PCIE_RX_BYTES"];
+pub const NVLINK_TX: &[&str] = &["DCGM_FI_PROF_NVLINK_TX_BYTES"];
+/// 0–1 of what can be used.
+pub const MEMORY: &[&str] = &["DCGM_FI_DEV_FB_USED_RATIO", "DCGM_FI_DEV_FB_USED_PERCENT"];
+/// MiB.
+pub const MEMORY_USED: &str = "DCGM_FI_DEV_FB_USED";
+/// MiB; what the driver reserves is in neither.
+pub const MEMORY_FREE: &str = "DCGM_FI_DEV_FB_FREE";
+/// MHz.
+pub const CLOCK: &[&str] = &["DCGM_FI_DEV_SM_CLOCK"];
 /// Watts.
 pub const POWER: &[&str] = &["DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"];
 /// Watts; what is enforced comes before what is set, and is never more.
@@ -79,3 +95,55 @@ pub const PROGRESS: &[&str] = &[
     "sglang_generation_tokens_total",
     "nv_inference_count",
 ];
+
+/// Histograms of seconds.
+pub const QUEUE_SECONDS: &[&str] = &[
+    "vllm:request_queue_time_seconds",
+    "vllm_request_queue_time_seconds",
+    "sglang:queue_time_seconds",
+    "sglang_queue_time_seconds",
+    "trtllm_request_queue_time_seconds",
+];
+/// Histograms of seconds.
+pub const FIRST_TOKEN_SECONDS: &[&str] = &[
+    "vllm:time_to_first_token_seconds",
+    "vllm_time_to_first_token_seconds",
+    "sglang:time_to_first_token_seconds",
+    "sglang_time_to_first_token_seconds",
+    "trtllm_time_to_first_token_seconds",
+];
+/// Histograms of seconds.
+pub const WHOLE_SECONDS: &[&str] = &[
+    "vllm:e2e_request_latency_seconds",
+    "vllm_e2e_request_latency_seconds",
+    "sglang:e2e_request_latency_seconds",
+    "sglang_e2e_request_latency_seconds",
+    "trtllm_e2e_request_latency_seconds",
+];
+/// Histograms of tokens.
+pub const PROMPT_TOKENS: &[&str] = &[
+    "vllm:request_prompt_tokens",
+    "vllm_request_prompt_tokens",
+    "sglang:prompt_tokens_histogram",
+    "sglang_prompt_tokens_histogram",
+];
+/// Histograms of tokens.
+pub const OUTPUT_TOKENS: &[&str] = &[
+    "vllm:request_generation_tokens",
+    "vllm_request_generation_tokens",
+    "sglang:generation_tokens_histogram",
+    "sglang_generation_tokens_histogram",
+];
+/// Histograms of tokens.
+pub const OUTPUT_CAP: &[&str] = &["vllm:request_params_max_tokens", "vllm_request_params_max_tokens"];
+/// Counts microseconds over all requests.
+pub const TRITON_QUEUE: &str = "nv_inference_queue_duration_us";
+/// Counts microseconds over all requests.
+pub const TRITON_WHOLE: &str = "nv_inference_request_duration_us";
+/// Counts requests.
+pub const TRITON_REQUESTS: &str = "nv_inference_request_success";
+
+/// Counts bytes of the pod, over all of its interfaces.
+pub const NETWORK_RX: &str = "container_network_receive_bytes_total";
+/// Counts bytes of the pod, over all of its interfaces.
+pub const NETWORK_TX: &str = "container_network_transmit_bytes_total";

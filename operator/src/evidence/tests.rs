@@ -1,11 +1,12 @@
 //! What counts as evidence, and whose.
 
-use super::history::{History, Slice};
-use super::metric::Metric;
-use super::{Watched, WatchedPod};
+mod measures;
+mod reports;
+
+use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;
 use jiff::{SignedDuration, Timestamp};
-use wellfed_engine::evidence::Evidence;
+use wellfed_engine::evidence::{Evidence, ServerEvidence, TrainerEvidence};
 use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
 use wellfed_engine::rules::Thresholds;
 
@@ -40,6 +41,12 @@ fn history(slices: Vec<Slice>) -> History {
     history
 }
 
+/// A workload with this window.
+pub fn watching(window: SignedDuration) -> Watched {
+    let workload = watched(0, &[]);
+    Watched { gate: GatePolicy { window, ..workload.gate }, ..workload }
+}
+
 fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
     Watched {
         uid: "u".into(),
@@ -65,6 +72,9 @@ fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
                 gpus: 1,
             })
             .collect(),
+        exits: Vec::new(),
+        slo_breached: false,
+        sharded: false,
     }
 }
 
@@ -108,6 +118,17 @@ fn a_look_that_failed_widens_what_the_mean_could_have_been() {
     let span = evidence.gpus[0].engine.unwrap();
 
     assert!((span.low - 0.1).abs() < 1e-9 && (span.high - 0.6).abs() < 1e-9, "{span:?}");
+}
+
+#[test]
+fn what_was_recorded_up_to_a_lag_before_its_look_counts_only_if_all_of_it_is_new() {
+    let mut lagging = History::every(MINUTE).lagging(MINUTE / 4);
+    for minute in 1..=3 {
+        lagging.push(slice(minute, vec![engine("a", "g", 0.1 * minute as f64)]), SignedDuration::from_hours(2));
+    }
+    let seen = |since| lagging.evidence(&watched(since, &[("a", -60)])).map(|evidence| activity(&evidence));
+
+    assert_eq!((seen(0), seen(1), seen(2)), (Some(vec![0.25]), Some(vec![0.3]), None));
 }
 
 #[test]
@@ -209,5 +230,31 @@ fn what_was_measured_and_is_missing_is_lost() {
 fn a_pod_that_serves_nothing_is_a_server_that_says_nothing() {
     let seen = seen(vec![said(1, &[(Metric::Engine, 0.5)])]);
 
-    assert_eq!(seen.servers, [wellfed_engine::evidence::ServerEvidence::default()]);
+    assert_eq!(seen.servers, [ServerEvidence::default()]);
+    assert_eq!(seen.trainers, [TrainerEvidence::default()]);
+}
+
+#[test]
+fn a_source_is_missed_for_a_day() {
+    let missed = |minutes: i64| {
+        let now = said(minutes, &[(Metric::Util, 10.0)]);
+        seen(vec![said(0, &[(Metric::Engine, 0.5)]), now]).gpus[0].engine_lost
+    };
+
+    assert_eq!([missed(5), missed(24 * 60), missed(24 * 60 + 1)], [true, true, false]);
+}
+
+#[test]
+fn pods_and_gpus_that_are_gone_are_forgotten_after_a_day_and_their_numbers_mislead_nobody() {
+    let mut history = history(vec![slice(0, vec![engine("old", "g1", 0.9), engine("older", "g2", 0.8)])]);
+    for minute in [60, 24 * 60, 24 * 60 + 1] {
+        history.push(slice(minute, vec![engine("stays", "g3", 0.3)]), SignedDuration::from_hours(2));
+    }
+    assert_eq!(history.known(), (1, 1));
+
+    let next = 24 * 60 + 2;
+    history.push(slice(next, vec![engine("new", "g4", 0.1), engine("stays", "g3", 0.3)]), MINUTE * 120);
+    let pods = [("new", -60), ("stays", -60), ("old", -60)];
+    let evidence = history.evidence(&watched(next - 1, &pods)).unwrap();
+    assert_eq!(activity(&evidence), [0.1, 0.3]);
 }

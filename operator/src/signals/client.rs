@@ -5,17 +5,24 @@
 
 mod answer;
 mod error;
+mod frames;
+mod labels;
+mod row;
+mod stream;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use prometheus_http_query::Client;
+use prometheus_http_query::{Client, InstantQueryBuilder};
 use reqwest::redirect::Policy;
 
 pub use answer::{Answer, Row, Shape};
 pub use error::FetchError;
+pub use labels::{Labelled, Labels};
+
+const MIB: usize = 1024 * 1024;
 
 /// A Prometheus that the administrator named.
 #[derive(Clone, Debug)]
@@ -28,12 +35,24 @@ pub struct EndpointConfig {
     pub max_bytes: usize,
     /// The most rows that one answer may have.
     pub max_rows: usize,
+    /// The largest answer that is read row by row without being kept, in bytes.
+    pub max_streamed_bytes: usize,
+    /// The most rows of such an answer.
+    pub max_streamed_rows: usize,
 }
 
 impl EndpointConfig {
-    /// An endpoint with the usual bounds: 16 MiB and 50,000 rows, which is a whole large cluster by pod.
+    /// An endpoint with the usual bounds: 16 MiB and 50,000 rows, which is a whole large cluster by pod; and 512 MiB and
+    /// a million rows, which is ten of the largest clusters by GPU.
     pub fn new(name: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { name: name.into(), url: url.into(), max_bytes: 16 * 1024 * 1024, max_rows: 50_000 }
+        Self {
+            name: name.into(),
+            url: url.into(),
+            max_bytes: 16 * MIB,
+            max_rows: 50_000,
+            max_streamed_bytes: 512 * MIB,
+            max_streamed_rows: 1_000_000,
+        }
     }
 }
 
@@ -65,16 +84,30 @@ impl Endpoint {
     /// Evaluates `query` at one instant (the server's now without `at`), within `deadline` for everything, connecting and
     /// reading included. The server is told the deadline too, so that it does not work on for nobody.
     pub async fn instant(&self, query: &str, at: Option<Timestamp>, deadline: Duration) -> Result<Answer, FetchError> {
-        let mut request = self.client.query(query).timeout(i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
-        if let Some(at) = at {
-            request = request.query("time", format!("{}.{:03}", at.as_second(), at.subsec_millisecond()));
-        }
         let whole = async {
-            let response = request.post_raw().await.map_err(|error| self.unreachable(&error))?;
+            let response =
+                self.request(query, at, deadline).post_raw().await.map_err(|error| self.unreachable(&error))?;
             let status = response.status().as_u16();
             let body = self.read(response).await?;
             answer::parse(&self.config, status, &body)
         };
+        self.in_time(deadline, whole).await
+    }
+
+    fn request(&self, query: &str, at: Option<Timestamp>, deadline: Duration) -> InstantQueryBuilder {
+        let request = self.client.query(query).timeout(i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
+        match at {
+            Some(at) => request.query("time", format!("{}.{:03}", at.as_second(), at.subsec_millisecond())),
+            None => request,
+        }
+    }
+
+    /// What `whole` gives, or that it was late; the server's own word for that is the same to us.
+    async fn in_time<T>(
+        &self,
+        deadline: Duration,
+        whole: impl Future<Output = Result<T, FetchError>>,
+    ) -> Result<T, FetchError> {
         let late = || FetchError::Timeout { endpoint: self.config.name.clone(), deadline };
         tokio::time::timeout(deadline, whole).await.map_err(|_| late())?.map_err(|error| match error {
             FetchError::Timeout { .. } => late(),
@@ -87,12 +120,15 @@ impl Endpoint {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
             if body.len() + chunk.len() > self.config.max_bytes {
-                let limit = format!("{} bytes", self.config.max_bytes);
-                return Err(FetchError::TooMuch { endpoint: self.config.name.clone(), limit });
+                return Err(self.too_much(format!("{} bytes", self.config.max_bytes)));
             }
             body.extend_from_slice(&chunk);
         }
         Ok(body)
+    }
+
+    fn too_much(&self, limit: String) -> FetchError {
+        FetchError::TooMuch { endpoint: self.config.name.clone(), limit }
     }
 
     fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> FetchError {

@@ -148,7 +148,7 @@ impl World {
         let page = |node: &String| {
             let pods = self.view.pods.iter().filter(|pod| pod.node == *node).filter(shown);
             let rows: Vec<_> = pods.map(|pod| (pod, self.sim.ledger(&pod.replica.uid))).collect();
-            (node.clone(), dated(&cadvisor::page(&rows), at))
+            (node.clone(), dated(&cadvisor::page(&rows, self.scenario.cadvisor.pressure), at))
         };
         self.cadvisor = Collected { pages: self.view.nodes.keys().map(page).collect(), at: now };
     }

@@ -15,7 +15,7 @@ use wellfed_world::{
 
 const SCENARIO: &str = "
 tick: 50ms
-exporter: {interval: 100ms, smActive: true}
+exporter: {interval: 100ms, smActive: true, furtherCounters: true}
 cadvisor: {interval: 100ms}
 workloads:
 - name: chat
@@ -30,6 +30,18 @@ workloads:
   model: {training: {gpuSecondsPerStep: 0.25, samplesPerStep: 512, backlog: 100000,
     loader: {workers: 9, cpuSecondsPerSample: 0.02, bytesPerSample: 150000}}}
   arrivals: {rate: {perSecond: 10}}
+- name: rank
+  namespace: demo
+  selector: {matchLabels: {app: rank}}
+  model: {service: {gpuSecondsPerRequest: 0.03, concurrency: 4, batch: {max: 1, secondsPerBatch: 0.03, secondsPerItem: 0.002}}}
+  arrivals: {rate: {perSecond: 100}}
+- name: sync
+  namespace: demo
+  selector: {matchLabels: {app: sync}}
+  model: {training: {gpuSecondsPerStep: 0.25, samplesPerStep: 512, globalBatch: 1024, precision: Fp32, backlog: 100000000,
+    loader: {workers: 16, cpuSecondsPerSample: 0.001, bytesPerSample: 150000}, storage: {bytesPerSecond: 1.0e8},
+    exchange: {bytesPerStep: 1.0e9, bytesPerSecond: 5.0e9, over: NvLink}, slow: {replicas: 1, clock: 0.6, thermal: true}}}
+  arrivals: {rate: {perSecond: 0}}
 ";
 
 struct Scraper {
@@ -131,6 +143,56 @@ async fn the_pages_of_a_starved_trainer_agree_with_each_other() {
 }
 
 #[tokio::test]
+async fn a_group_of_trainers_shows_its_links_its_pipes_its_heat_and_what_it_waits_for() {
+    let scraper = Scraper::start(vec![pod("sync-0", "sync", 1, 1), pod("sync-1", "sync", 1, 2)]).await;
+
+    let linked = |_, body: &str| has(body, "DCGM_FI_PROF_NVLINK_TX_BYTES", "pod=\"sync-1\"");
+    let page = scraper.until("/nodes/n1/dcgm", linked).await;
+    let both = |family| ["sync-0", "sync-1"].map(|pod| value(&page, family, pod).unwrap());
+    assert_eq!(both("DCGM_FI_DEV_CLOCKS_EVENT_REASONS"), [32.0, 0.0]);
+    assert_eq!(both("DCGM_FI_DEV_SM_CLOCK"), [1188.0, 1980.0]);
+    assert_eq!(both("DCGM_FI_DEV_ENFORCED_POWER_LIMIT"), [700.0, 700.0]);
+    assert!(has(&page, "DCGM_FI_PROF_PIPE_FP32_ACTIVE", "sync-1"));
+    assert_eq!(value(&page, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "sync-1"), Some(0.0));
+
+    let waits = |_, body: &str| has(body, "container_pressure_io_waiting_seconds_total", "pod=\"sync-0\"");
+    let page = scraper.until("/nodes/n1/cadvisor", waits).await;
+    assert_eq!(value(&page, "container_pressure_cpu_waiting_seconds_total", "sync-0"), Some(0.0));
+    // 1 024 samples of 150 000 bytes at 1e8 a second.
+    let (_, own) = scraper.get("/pods/demo/sync-0/metrics").await;
+    assert!(own.contains("training_step_seconds 1.536\n") && own.contains("\ntraining_loss 1"), "{own}");
+}
+
+#[tokio::test]
+async fn a_service_that_takes_requests_one_by_one_counts_as_many_executions_as_inferences() {
+    let scraper = Scraper::start(vec![pod("rank-0", "rank", 1, 1)]).await;
+
+    let waiting = |_, body: &str| has(body, "nv_inference_pending_request_count", "model=\"rank\",version=\"1\"");
+    let page = scraper.until("/pods/demo/rank-0/metrics", waiting).await;
+
+    let of = |family| value(&page, family, "model=\"rank\"").unwrap();
+    assert!(of("nv_inference_count") > 0.0 && of("nv_inference_count") == of("nv_inference_exec_count"));
+    assert!(of("nv_inference_queue_duration_us") < of("nv_inference_request_duration_us"));
+}
+
+#[tokio::test]
+async fn lengths_and_caps_of_requests_are_histograms() {
+    let scraper = Scraper::start(vec![pod("chat-0", "chat", 1, 1)]).await;
+    scraper.world.set("chat", "arrivals.rate.outputTokens", 2).unwrap();
+    scraper.world.set("chat", "model.llm.maxTokens", serde_json::json!({"asked": 3, "runOn": 1})).unwrap();
+
+    let answered = |_, body: &str| has(body, "vllm:request_success_total", "finished_reason=\"length\"");
+    let page = scraper.until("/pods/demo/chat-0/metrics", answered).await;
+
+    let at_most = |family: &str, bound: &str| value(&page, family, &format!("le=\"{bound}\"")).unwrap();
+    assert!(
+        at_most("vllm:request_params_max_tokens_bucket", "5") > at_most("vllm:request_params_max_tokens_bucket", "2")
+    );
+    assert!(at_most("vllm:request_prompt_tokens_bucket", "1000") > at_most("vllm:request_prompt_tokens_bucket", "500"));
+    assert!(has(&page, "vllm:request_generation_tokens_count", "model_name=\"m\""));
+}
+
+#[tokio::test]
 async fn discovery_names_each_target_with_the_labels_of_its_exporter() {
     let scraper = Scraper::start(vec![pod("chat-0", "chat", 1, 1), pod("other", "other", 1, 2)]).await;
     scraper.until("/sd/pods", |_, body| body.contains("chat-0")).await;
@@ -146,7 +208,8 @@ async fn discovery_names_each_target_with_the_labels_of_its_exporter() {
     let pods = scraper.json("/sd/pods").await;
     let paths: Vec<&str> =
         pods.as_array().unwrap().iter().filter_map(|one| one["labels"]["__metrics_path__"].as_str()).collect();
-    assert_eq!(paths, ["/pods/demo/chat-0/metrics", "/queues/demo/train/metrics"]);
+    let queues = ["/queues/demo/train/metrics", "/queues/demo/rank/metrics", "/queues/demo/sync/metrics"];
+    assert_eq!(paths, [&["/pods/demo/chat-0/metrics"][..], &queues].concat());
 }
 
 #[tokio::test]

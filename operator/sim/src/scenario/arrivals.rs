@@ -1,6 +1,6 @@
 //! Where work comes from: a recorded trace, or a rate.
 
-use super::Span;
+use super::{Series, Span};
 use serde::{Deserialize, Serialize};
 
 /// Where the work of a workload comes from. Time zero is the moment the scenario begins.
@@ -11,6 +11,8 @@ pub enum Arrivals {
     Trace(Trace),
     /// Poisson requests (LLM, service) or a steady flow of samples (training).
     Rate(Rate),
+    /// The same at a rate that follows a recorded curve.
+    Series(Series),
 }
 
 /// A CSV file (or `.csv.gz`) with the columns `arrival_s`, `prompt_tokens` and `output_tokens`.

@@ -1,6 +1,8 @@
 //! What the types cannot say: positive numbers, names that exist, causes that can be changed.
 
-use super::{Arrivals, Change, Llm, Model, NodeGroup, Rate, Scenario, Service, Trace, Training, Workload};
+use super::{
+    Arrivals, Batch, Change, Llm, MaxTokens, Model, NodeGroup, Rate, Router, Scenario, Series, Service, Trace, Workload,
+};
 use std::collections::BTreeSet;
 
 /// The path of a field, and what is wrong with it and what to do.
@@ -71,11 +73,13 @@ impl Workload {
             Model::Service(service) => service.check().map_err(|problem| under("model.service", problem))?,
         }
         match (&self.model, &self.arrivals) {
-            (Model::Training(_), Arrivals::Trace(_)) => {
-                Err(("arrivals.trace".into(), "training takes a flow of samples; use arrivals.rate".into()))
-            }
+            (Model::Training(_), Arrivals::Trace(_)) => Err((
+                "arrivals.trace".into(),
+                "training takes a flow of samples; use arrivals.rate or arrivals.series".into(),
+            )),
             (_, Arrivals::Trace(trace)) => trace.check().map_err(|problem| under("arrivals.trace", problem)),
             (_, Arrivals::Rate(rate)) => rate.check().map_err(|problem| under("arrivals.rate", problem)),
+            (_, Arrivals::Series(series)) => series.check().map_err(|problem| under("arrivals.series", problem)),
         }
     }
 }
@@ -92,22 +96,9 @@ impl Llm {
         not_negative("kvBytesPerToken", self.kv_bytes_per_token)?;
         positive("weightsGib", self.weights_gib)?;
         positive("tokenizer.cores", self.tokenizer.cores)?;
-        not_negative("tokenizer.msPerRequest", self.tokenizer.ms_per_request)
-    }
-}
-
-impl Training {
-    fn check(&self) -> Result<(), Problem> {
-        positive("gpuSecondsPerStep", self.gpu_seconds_per_step)?;
-        positive("samplesPerStep", self.samples_per_step)?;
-        not_negative("communicationFraction", self.communication_fraction)?;
-        positive("loader.workers", self.loader.workers)?;
-        positive("loader.cpuSecondsPerSample", self.loader.cpu_seconds_per_sample)?;
-        not_negative("loader.waitSecondsPerSample", self.loader.wait_seconds_per_sample)?;
-        not_negative("loader.bytesPerSample", self.loader.bytes_per_sample)?;
-        self.storage.bytes_per_second.map_or(Ok(()), |rate| positive("storage.bytesPerSecond", rate))?;
-        not_negative("gpuMemoryMib", self.gpu_memory_mib)?;
-        not_negative("backlog", self.backlog)
+        not_negative("tokenizer.msPerRequest", self.tokenizer.ms_per_request)?;
+        self.max_tokens.as_ref().map_or(Ok(()), MaxTokens::check).map_err(|problem| under("maxTokens", problem))?;
+        self.router.as_ref().map_or(Ok(()), Router::check).map_err(|problem| under("router", problem))
     }
 }
 
@@ -116,7 +107,9 @@ impl Service {
         positive("gpuSecondsPerRequest", self.gpu_seconds_per_request)?;
         not_negative("cpuSecondsPerRequest", self.cpu_seconds_per_request)?;
         positive("concurrency", f64::from(self.concurrency))?;
-        not_negative("gpuMemoryMib", self.gpu_memory_mib)
+        not_negative("gpuMemoryMib", self.gpu_memory_mib)?;
+        self.batch.as_ref().map_or(Ok(()), Batch::check).map_err(|problem| under("batch", problem))?;
+        self.router.as_ref().map_or(Ok(()), Router::check).map_err(|problem| under("router", problem))
     }
 }
 
@@ -139,18 +132,32 @@ impl Rate {
     }
 }
 
-fn positive(path: &str, value: f64) -> Result<(), Problem> {
+impl Series {
+    fn check(&self) -> Result<(), Problem> {
+        not_negative("scale", self.scale)?;
+        positive("timeScale", self.time_scale)
+    }
+}
+
+pub(super) fn positive(path: &str, value: f64) -> Result<(), Problem> {
     if value.is_finite() && value > 0.0 {
         return Ok(());
     }
     Err((path.into(), format!("is {value}; it must be a number above 0")))
 }
 
-fn not_negative(path: &str, value: f64) -> Result<(), Problem> {
+pub(super) fn not_negative(path: &str, value: f64) -> Result<(), Problem> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
     }
     Err((path.into(), format!("is {value}; it must be a number of at least 0")))
+}
+
+pub(super) fn share(path: &str, value: f64) -> Result<(), Problem> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err((path.into(), format!("is {value}; it must be a share from 0 to 1")))
 }
 
 fn unique<'a>(path: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Problem> {
@@ -163,6 +170,6 @@ fn unique<'a>(path: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Pr
     Ok(())
 }
 
-fn under(path: &str, (field, problem): Problem) -> Problem {
+pub(super) fn under(path: &str, (field, problem): Problem) -> Problem {
     (format!("{path}.{field}"), problem)
 }

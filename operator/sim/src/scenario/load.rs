@@ -44,6 +44,14 @@ pub enum ScenarioError {
         /// What is wrong, with the row where known.
         problem: String,
     },
+    /// A curve of rates cannot be used.
+    #[error("{file}: {problem}; a series is a CSV file with a column t_s, rising, and one of rates a second")]
+    Series {
+        /// The series' file.
+        file: String,
+        /// What is wrong, with the row where known.
+        problem: String,
+    },
 }
 
 impl Scenario {

@@ -5,17 +5,23 @@ mod check;
 mod load;
 mod model;
 mod nodes;
+mod series;
+mod serving;
 mod set;
 mod span;
 mod telemetry;
+mod training;
 
 pub use arrivals::{Arrivals, Rate, Step, Trace};
 pub use load::ScenarioError;
-pub use model::{Llm, Loader, Model, Service, Storage, Tokenizer, Training};
+pub use model::{Llm, Model, Service, Tokenizer};
 pub use nodes::{Capacity, Cloud, NodeGroup, NodeTaint};
+pub use series::{Curve, Series};
+pub use serving::{Batch, MaxTokens, Router};
 pub use set::SetError;
 pub use span::Span;
 pub use telemetry::{CpuRows, GpuRows, Metrics, Telemetry};
+pub use training::{CpuPool, Exchange, Launch, Link, Loader, Phase, Phases, Precision, Since, Slow, Storage, Training};
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -64,13 +70,21 @@ pub struct Exporter {
     pub interval: Span,
     /// Also `DCGM_FI_PROF_SM_ACTIVE`, which the default counter file leaves out.
     pub sm_active: bool,
+    /// Also NVLink rates, the FP32 pipe, clock event reasons and the power limit, which the default counter file leaves
+    /// out.
+    pub further_counters: bool,
     /// The driver's version in the label `DCGM_FI_DRIVER_VERSION`.
     pub driver_version: String,
 }
 
 impl Default for Exporter {
     fn default() -> Self {
-        Self { interval: Span::millis(30_000), sm_active: false, driver_version: "570.133.20".into() }
+        Self {
+            interval: Span::millis(30_000),
+            sm_active: false,
+            further_counters: false,
+            driver_version: "570.133.20".into(),
+        }
     }
 }
 
@@ -80,11 +94,13 @@ impl Default for Exporter {
 pub struct Cadvisor {
     /// How often values are collected.
     pub interval: Span,
+    /// Whether the kernel tells how long tasks wait for CPU and storage.
+    pub pressure: bool,
 }
 
 impl Default for Cadvisor {
     fn default() -> Self {
-        Self { interval: Span::millis(10_000) }
+        Self { interval: Span::millis(10_000), pressure: true }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The causes: how a workload spends GPU, CPU and storage. No metric value can be written here.
 
+use super::{Batch, MaxTokens, Router, Span, Training};
 use serde::{Deserialize, Serialize};
 
 /// How a workload turns work into load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(clippy::large_enum_variant)] // a scenario has a few of them
 pub enum Model {
     /// A server that batches language-model requests, as vLLM does.
     Llm(Llm),
@@ -43,6 +45,15 @@ pub struct Llm {
     pub weights_gib: f64,
     /// The CPU stage in front of the engine.
     pub tokenizer: Tokenizer,
+    /// The cap on answers; none means that requests set none.
+    #[serde(default)]
+    pub max_tokens: Option<MaxTokens>,
+    /// How requests are spread; none means that each goes to the replica with the fewest.
+    #[serde(default)]
+    pub router: Option<Router>,
+    /// Time after a replica turns Ready in which its CPU compiles kernels and requests wait.
+    #[serde(default)]
+    pub warm_up: Span,
 }
 
 /// The CPU stage in front of an LLM engine.
@@ -53,55 +64,6 @@ pub struct Tokenizer {
     pub cores: f64,
     /// CPU time of a request, ms.
     pub ms_per_request: f64,
-}
-
-/// One step handles `samplesPerStep` samples a replica; the loader prepares the next ones meanwhile, so a step takes
-/// the longest of GPU, loader and storage time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Training {
-    /// GPU time of a step without waiting for data or peers, seconds.
-    pub gpu_seconds_per_step: f64,
-    /// Samples of a step on one replica.
-    pub samples_per_step: f64,
-    /// Gradient exchange as a share of the GPU time with very many replicas; (N−1)/N of it with N, none alone.
-    #[serde(default)]
-    pub communication_fraction: f64,
-    /// The data loader of a replica.
-    pub loader: Loader,
-    /// The storage that all replicas read from.
-    #[serde(default)]
-    pub storage: Storage,
-    /// GPU memory in use on each GPU, MiB.
-    #[serde(default = "training_memory")]
-    pub gpu_memory_mib: f64,
-    /// Samples that wait when the scenario begins.
-    #[serde(default)]
-    pub backlog: f64,
-}
-
-/// The data loader of a replica.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Loader {
-    /// Worker processes, each on at most one core; the container's CPU limit holds on top.
-    pub workers: f64,
-    /// CPU time to prepare one sample, seconds.
-    pub cpu_seconds_per_sample: f64,
-    /// Time a worker waits for one sample's bytes, seconds.
-    #[serde(default)]
-    pub wait_seconds_per_sample: f64,
-    /// Bytes read, and sent to the GPU, for one sample.
-    pub bytes_per_sample: f64,
-}
-
-/// Storage shared by all replicas of a workload.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Storage {
-    /// Bytes a second for all replicas together; none means no limit.
-    #[serde(default)]
-    pub bytes_per_second: Option<f64>,
 }
 
 /// One queue; each replica takes up to `concurrency` requests, prepares them on the CPU and serves them one by one on the GPU.
@@ -118,6 +80,16 @@ pub struct Service {
     /// GPU memory in use on each GPU, MiB.
     #[serde(default = "service_memory")]
     pub gpu_memory_mib: f64,
+    /// Dynamic batching in each replica; takes the place of `gpuSecondsPerRequest` and `concurrency`.
+    #[serde(default)]
+    pub batch: Option<Batch>,
+    /// How requests are spread; none means that replicas pull from one queue, or with `batch` that each request goes to
+    /// the replica with the fewest.
+    #[serde(default)]
+    pub router: Option<Router>,
+    /// Time after a replica turns Ready in which its CPU compiles kernels and requests wait.
+    #[serde(default)]
+    pub warm_up: Span,
 }
 
 fn batched_tokens() -> u32 {
@@ -127,10 +99,6 @@ fn batched_tokens() -> u32 {
 /// Llama-3-8B in bf16: 2 × 32 layers × 8 heads × 128 × 2 bytes.
 fn kv_bytes() -> f64 {
     131_072.0
-}
-
-fn training_memory() -> f64 {
-    52_000.0
 }
 
 fn service_memory() -> f64 {

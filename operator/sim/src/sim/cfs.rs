@@ -1,5 +1,7 @@
 //! The kernel's CPU quota: what a demand for cores becomes under a limit.
 
+use super::usage::Usage;
+
 /// Length of one scheduler period, seconds (the kernel's default).
 pub const PERIOD: f64 = 0.1;
 
@@ -12,6 +14,13 @@ pub struct Granted {
     pub throttled: Option<f64>,
 }
 
+impl Granted {
+    /// Share of time in which the tasks that wanted `mean` cores could run and were held back, 0–1.
+    pub fn waiting(self, mean: f64) -> f64 {
+        if mean > 0.0 { (1.0 - self.cores / mean).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
 /// A demand whose mean over a period is normal with `mean` and `deviation` cores, under `limit` cores.
 /// A period that wants more than its quota is cut there and counts as throttled.
 pub fn granted(mean: f64, deviation: f64, limit: Option<f64>) -> Granted {
@@ -22,6 +31,19 @@ pub fn granted(mean: f64, deviation: f64, limit: Option<f64>) -> Granted {
     let room = (limit - mean) / deviation;
     let unused = deviation * (density(room) + room * cumulative(room));
     Granted { cores: (limit - unused).max(0.0), throttled: Some(1.0 - cumulative(room)) }
+}
+
+/// What a container uses in `seconds` whose tasks want `mean` cores, give or take `deviation`, under `limit` cores.
+pub fn charge(mean: f64, deviation: f64, limit: Option<f64>, seconds: f64) -> Usage {
+    let granted = granted(mean, deviation, limit);
+    let periods = granted.throttled.map_or(0.0, |_| seconds / PERIOD);
+    Usage {
+        cpu_seconds: granted.cores * seconds,
+        cpu_waiting: granted.waiting(mean) * seconds,
+        cfs_periods: periods,
+        cfs_throttled: periods * granted.throttled.unwrap_or(0.0),
+        ..Usage::default()
+    }
 }
 
 fn density(z: f64) -> f64 {
@@ -59,6 +81,11 @@ mod tests {
     #[test]
     fn a_steady_demand_above_the_limit_is_throttled_always() {
         assert_eq!(granted(12.0, 0.0, Some(8.0)), Granted { cores: 8.0, throttled: Some(1.0) });
+    }
+
+    #[test]
+    fn tasks_that_want_half_more_than_their_limit_wait_for_a_third_of_the_time() {
+        assert!((granted(12.0, 0.0, Some(8.0)).waiting(12.0) - 1.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]

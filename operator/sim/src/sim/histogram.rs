@@ -12,6 +12,9 @@ pub const REQUEST: &[f64] = &[
     1920.0, 7680.0,
 ];
 
+/// Bounds of vLLM's token count buckets for a context of 131,072 (vllm/v1/metrics/loggers.py).
+pub const TOKENS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5];
+
 /// Observations since the replica started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {

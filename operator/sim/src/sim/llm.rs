@@ -5,17 +5,19 @@ mod tokens;
 
 use super::{
     Tick,
-    replica::{Replica, Stage},
+    even::Even,
+    replica::{Replica, Stage, stuck_to},
     source::Arrival,
     usage::Ledger,
 };
 use crate::scenario::Llm;
 pub use engine::Engine;
+pub(crate) use engine::{ENGINE_CORES, Iteration, charge_cpu, charge_gpu};
 use std::collections::{BTreeMap, VecDeque};
 pub use tokens::Request;
 
 /// The router and the engines behind it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LlmPool {
     /// Requests that no Ready replica took yet.
     pub held: VecDeque<Request>,
@@ -23,6 +25,15 @@ pub struct LlmPool {
     pub engines: BTreeMap<String, Engine>,
     /// Requests answered by replicas that are gone.
     finished_before: u64,
+    sticky: Even,
+    run_on: Even,
+}
+
+impl Default for LlmPool {
+    fn default() -> Self {
+        let (held, engines) = (VecDeque::new(), BTreeMap::new());
+        Self { held, engines, finished_before: 0, sticky: Even::STICKY, run_on: Even::RUN_ON }
+    }
 }
 
 impl LlmPool {
@@ -35,9 +46,12 @@ impl LlmPool {
         tick: Tick,
         ledgers: &mut BTreeMap<String, Ledger>,
     ) {
-        self.follow(replicas, tick.from);
-        self.held.extend(arrivals.into_iter().map(Request::new));
-        self.route(tick.from);
+        self.follow(replicas, tick.from + llm.warm_up.seconds());
+        for arrival in arrivals {
+            let request = self.ask(llm, arrival);
+            self.held.push_back(request);
+        }
+        self.route(llm, replicas, tick.from);
         for replica in replicas {
             let Some(engine) = self.engines.get_mut(&replica.uid) else { continue };
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
@@ -58,8 +72,16 @@ impl LlmPool {
         self.finished_before + self.engines.values().map(|engine| engine.finished).sum::<u64>()
     }
 
-    /// New replicas get an engine, gone ones lose theirs; what they had not finished begins again elsewhere.
-    fn follow(&mut self, replicas: &[Replica], now: f64) {
+    fn ask(&mut self, llm: &Llm, arrival: Arrival) -> Request {
+        let request = Request::new(arrival);
+        match &llm.max_tokens {
+            Some(cap) => request.capped(cap.asked, self.run_on.hit(cap.run_on)),
+            None => request,
+        }
+    }
+
+    /// New replicas get an engine that works from `from` on, gone ones lose theirs; what they had not finished begins again elsewhere.
+    fn follow(&mut self, replicas: &[Replica], from: f64) {
         let stages: BTreeMap<&str, Stage> =
             replicas.iter().map(|replica| (replica.uid.as_str(), replica.stage)).collect();
         let mut back = Vec::new();
@@ -84,16 +106,20 @@ impl LlmPool {
             self.held.push_front(request.restarted());
         }
         for replica in replicas.iter().filter(|replica| replica.stage == Stage::Ready) {
-            self.engines.entry(replica.uid.clone()).or_insert_with(|| Engine::new(now));
+            self.engines.entry(replica.uid.clone()).or_insert_with(|| Engine::new(from));
         }
     }
 
-    /// Each request goes to the Ready replica with the fewest.
-    fn route(&mut self, now: f64) {
+    /// Each request goes to the Ready replica with the fewest; those that stick, to one of theirs.
+    fn route(&mut self, llm: &Llm, replicas: &[Replica], now: f64) {
+        let own = stuck_to(llm.router.as_ref(), replicas);
         while !self.held.is_empty() {
-            let emptiest =
-                self.engines.values_mut().filter(|engine| engine.accepting).min_by_key(|engine| engine.load());
-            let Some(engine) = emptiest else { return };
+            let sticks = llm.router.as_ref().is_some_and(|router| self.sticky.hit(router.pinned));
+            let open = self
+                .engines
+                .iter_mut()
+                .filter(|(uid, engine)| engine.accepting && (!sticks || own.contains(&uid.as_str())));
+            let Some((_, engine)) = open.min_by_key(|(_, engine)| engine.load()) else { return };
             let Some(request) = self.held.pop_front() else { return };
             engine.take(Request { received: request.arrived.max(now), ..request });
         }

@@ -1,11 +1,12 @@
 //! The pure core: causes and pods in, work done out. No clock, no network, no metric names.
 
 mod cfs;
+mod even;
 pub mod histogram;
 pub mod llm;
 mod replica;
 pub mod service;
-mod source;
+pub(crate) mod source;
 pub mod training;
 mod truth;
 mod usage;
@@ -14,6 +15,7 @@ mod workload;
 pub use replica::{Replica, Stage};
 pub use truth::Truth;
 pub use usage::{Ledger, Level, Usage};
+pub(crate) use workload::load;
 pub use workload::{Running, State};
 
 use crate::scenario::{Change, Scenario, ScenarioError, SetError, Workload};

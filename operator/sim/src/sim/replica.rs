@@ -1,5 +1,7 @@
 //! One pod as the models see it.
 
+use crate::scenario::Router;
+
 /// Where a replica is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -29,4 +31,11 @@ impl Replica {
     pub fn ready(uid: impl Into<String>, gpus: u32, cpu_limit: Option<f64>) -> Self {
         Self { uid: uid.into(), stage: Stage::Ready, gpus, cpu_limit }
     }
+}
+
+/// The uids of the Ready replicas to which requests stick.
+pub(super) fn stuck_to<'a>(router: Option<&Router>, replicas: &'a [Replica]) -> Vec<&'a str> {
+    let count = router.map_or(0, |router| router.to as usize);
+    let ready = replicas.iter().filter(|replica| replica.stage == Stage::Ready);
+    ready.take(count).map(|replica| replica.uid.as_str()).collect()
 }

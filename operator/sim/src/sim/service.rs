@@ -1,43 +1,45 @@
-//! One queue, replicas that each pull a few requests, a CPU stage in parallel and the GPU one by one.
+//! A service: replicas that pull from one queue, or that have queues of their own and make batches.
+
+mod batcher;
+mod server;
+mod work;
 
 use super::{
     Tick, cfs,
-    replica::{Replica, Stage},
+    even::Even,
+    replica::{Replica, Stage, stuck_to},
     source::Arrival,
     usage::{Ledger, Usage},
 };
-use crate::scenario::Service;
+use crate::scenario::{Batch, Service};
+pub use batcher::Batcher;
+pub use server::Server;
 use std::collections::{BTreeMap, VecDeque};
 
-/// SMs at work, tensor cycles in use and bytes a second of GPU memory while a request is on the GPU.
-const COMPUTE: (f64, f64, f64) = (0.70, 0.25, 1.0e12);
 /// Bytes of a request to the GPU, and of its answer back.
 const REQUEST_BYTES: f64 = 600_000.0;
+/// Cores that compile while a replica warms up.
+const COMPILE_CORES: f64 = 1.0;
 
-/// The queue and the replicas that pull from it.
-#[derive(Debug, Default)]
+/// The queue and the replicas.
+#[derive(Debug)]
 pub struct ServicePool {
     /// Requests that no replica has taken.
     pub queue: VecDeque<Arrival>,
-    /// What is inside each replica, by uid.
+    /// What is inside each replica that pulls, by uid.
     pub servers: BTreeMap<String, Server>,
+    /// What is inside each replica with a queue of its own, by uid.
+    pub batchers: BTreeMap<String, Batcher>,
     /// Requests answered.
     pub finished: u64,
+    sticky: Even,
 }
 
-/// One replica's inside.
-#[derive(Debug)]
-pub struct Server {
-    /// Requests inside: when each leaves, in order.
-    leaves: VecDeque<(f64, Arrival)>,
-    /// When the GPU is free again.
-    gpu_free: f64,
-    /// When the replica last had a free slot.
-    slot_free: f64,
-    /// Stretches of GPU work that reach beyond what was charged.
-    work: VecDeque<(f64, f64)>,
-    /// Requests answered.
-    pub finished: u64,
+impl Default for ServicePool {
+    fn default() -> Self {
+        let (servers, batchers) = (BTreeMap::new(), BTreeMap::new());
+        Self { queue: VecDeque::new(), servers, batchers, finished: 0, sticky: Even::STICKY }
+    }
 }
 
 impl ServicePool {
@@ -50,41 +52,75 @@ impl ServicePool {
         tick: Tick,
         ledgers: &mut BTreeMap<String, Ledger>,
     ) {
-        self.follow(replicas, tick.from);
+        let batch = own_queue(service);
+        self.follow(replicas, tick.from + service.warm_up.seconds(), batch.is_some());
         self.queue.extend(arrivals);
-        self.serve(service, replicas, tick.until);
+        match batch {
+            Some(_) => self.push(service, replicas),
+            None => self.pull(service, replicas, tick.until),
+        }
         for replica in replicas {
-            let Some(server) = self.servers.get_mut(&replica.uid) else { continue };
-            let finished = server.leave(tick.until);
-            self.finished += finished;
+            let Some((used, left, from)) = self.run(&replica.uid, batch.as_ref(), tick.until) else { continue };
+            self.finished += left;
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
-            ledger.used += usage(service, server.charge(tick.until), finished as f64, replica.cpu_limit, tick.length());
+            ledger.used += used;
+            ledger.used += around(service, left as f64, tick.from < from, replica.cpu_limit, tick.length());
             ledger.level.gpu_memory_mib = service.gpu_memory_mib;
             ledger.level.memory_bytes = 6e9;
         }
     }
 
-    /// Requests that wait or are inside a replica.
-    pub fn in_system(&self) -> usize {
-        self.queue.len() + self.servers.values().map(Server::inside).sum::<usize>()
+    /// What the GPU of one replica did, how many requests left it, and from when on it works.
+    fn run(&mut self, uid: &str, batch: Option<&Batch>, until: f64) -> Option<(Usage, u64, f64)> {
+        let ((used, left), from) = match batch {
+            Some(batch) => self.batchers.get_mut(uid).map(|one| (one.run(batch, until), one.from))?,
+            None => self.servers.get_mut(uid).map(|one| (one.run(until), one.from))?,
+        };
+        Some((used, left, from))
     }
 
-    fn follow(&mut self, replicas: &[Replica], now: f64) {
+    /// Requests that wait or are inside a replica.
+    pub fn in_system(&self) -> usize {
+        let pulled: usize = self.servers.values().map(Server::inside).sum();
+        self.queue.len() + pulled + self.batchers.values().map(Batcher::inside).sum::<usize>()
+    }
+
+    /// Requests that wait: in the queue, or in those of the replicas.
+    pub fn waiting(&self) -> usize {
+        self.queue.len() + self.batchers.values().map(Batcher::pending).sum::<usize>()
+    }
+
+    /// New replicas work from `from` on; what gone ones had inside begins again elsewhere. A replica that gets a queue of
+    /// its own, or loses it, begins anew.
+    fn follow(&mut self, replicas: &[Replica], from: f64, own_queue: bool) {
+        let alive = |uid: &String| replicas.iter().any(|replica| replica.uid == *uid);
         let queue = &mut self.queue;
         self.servers.retain(|uid, server| {
-            let alive = replicas.iter().any(|replica| replica.uid == *uid);
-            if !alive {
-                server.leaves.drain(..).rev().for_each(|(_, request)| queue.push_front(request));
+            let stays = !own_queue && alive(uid);
+            if !stays {
+                server.give_back().rev().for_each(|request| queue.push_front(request));
             }
-            alive
+            stays
+        });
+        self.batchers.retain(|uid, batcher| {
+            let stays = own_queue && alive(uid);
+            if !stays {
+                batcher.give_back().rev().for_each(|request| queue.push_front(request));
+            }
+            stays
         });
         for replica in replicas.iter().filter(|replica| replica.stage == Stage::Ready) {
-            self.servers.entry(replica.uid.clone()).or_insert_with(|| Server::new(now));
+            let uid = replica.uid.clone();
+            if own_queue {
+                self.batchers.entry(uid).or_insert_with(|| Batcher::new(from));
+            } else {
+                self.servers.entry(uid).or_insert_with(|| Server::new(from));
+            }
         }
     }
 
     /// The replica that has had a free slot for longest takes the next request.
-    fn serve(&mut self, service: &Service, replicas: &[Replica], until: f64) {
+    fn pull(&mut self, service: &Service, replicas: &[Replica], until: f64) {
         let ready: Vec<&Replica> = replicas.iter().filter(|replica| replica.stage == Stage::Ready).collect();
         while let Some(request) = self.queue.front().copied() {
             let next = ready
@@ -97,84 +133,48 @@ impl ServicePool {
             self.queue.pop_front();
         }
     }
-}
 
-/// When a slot is free, then how long the GPU is taken: the order in which replicas pull.
-#[derive(Clone, Copy, Debug)]
-struct Turn(f64, f64);
-
-impl Turn {
-    fn total_cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then(self.1.total_cmp(&other.1))
-    }
-}
-
-impl Server {
-    fn new(now: f64) -> Self {
-        Self { leaves: VecDeque::new(), gpu_free: now, slot_free: now, work: VecDeque::new(), finished: 0 }
-    }
-
-    /// Requests inside.
-    pub fn inside(&self) -> usize {
-        self.leaves.len()
-    }
-
-    fn free_slot(&self, service: &Service, arrived: f64) -> Turn {
-        let slots = service.concurrency as usize;
-        let free = self.leaves.len().checked_sub(slots).and_then(|index| self.leaves.get(index));
-        Turn(free.map_or(self.slot_free, |(at, _)| *at).max(arrived), self.gpu_free)
-    }
-
-    fn take(&mut self, service: &Service, request: Arrival, start: f64, cpu_limit: Option<f64>) {
-        let crowded = cpu_limit.map_or(1.0, |limit| (self.leaves.len() as f64 / limit.max(0.01)).max(1.0));
-        let ready = start + service.cpu_seconds_per_request * crowded;
-        let begin = ready.max(self.gpu_free);
-        self.gpu_free = begin + service.gpu_seconds_per_request;
-        self.leaves.push_back((self.gpu_free, request));
-        self.work.push_back((begin, self.gpu_free));
-    }
-
-    fn leave(&mut self, until: f64) -> u64 {
-        let mut left = 0;
-        while self.leaves.pop_front_if(|(at, _)| *at <= until).is_some() {
-            left += 1;
+    /// Each request goes to the Ready replica with the fewest; those that stick, to one of theirs.
+    fn push(&mut self, service: &Service, replicas: &[Replica]) {
+        let own = stuck_to(service.router.as_ref(), replicas);
+        while !self.queue.is_empty() {
+            let sticks = service.router.as_ref().is_some_and(|router| self.sticky.hit(router.pinned));
+            let load = |one: &Batcher| (one.inside(), one.inferences);
+            let inside = |replica: &&Replica| self.batchers.get(&replica.uid).map_or((0, 0), load);
+            let open = replicas.iter().filter(|replica| replica.stage == Stage::Ready);
+            let open = open.filter(|replica| !sticks || own.contains(&replica.uid.as_str()));
+            let Some(replica) = open.min_by_key(inside) else { return };
+            let Some(batcher) = self.batchers.get_mut(&replica.uid) else { return };
+            let Some(request) = self.queue.pop_front() else { return };
+            batcher.take(service, request, replica.cpu_limit);
         }
-        self.finished += left;
-        left
-    }
-
-    /// GPU seconds of work up to `until` that were not charged yet.
-    fn charge(&mut self, until: f64) -> f64 {
-        let mut busy = 0.0;
-        while let Some((begin, end)) = self.work.front_mut()
-            && *begin < until
-        {
-            busy += end.min(until) - *begin;
-            if *end > until {
-                *begin = until;
-                break;
-            }
-            self.work.pop_front();
-        }
-        busy
     }
 }
 
-fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
-    let wanted = finished * service.cpu_seconds_per_request / seconds + 0.1;
-    let granted = cfs::granted(wanted, 0.2 * wanted, limit);
-    let periods = granted.throttled.map_or(0.0, |_| seconds / cfs::PERIOD);
-    Usage {
-        gpu_busy: busy,
-        sm_active: busy * COMPUTE.0,
-        tensor_active: busy * COMPUTE.1,
-        dram_bytes: busy * COMPUTE.2,
+/// How replicas with queues of their own work, if they have such: alone, a request is a batch.
+fn own_queue(service: &Service) -> Option<Batch> {
+    let alone = service.router.is_some().then(|| Batch::alone(service.gpu_seconds_per_request));
+    service.batch.clone().or(alone)
+}
+
+/// What `finished` requests need that kept the GPU busy for `busy` seconds.
+pub(crate) fn usage(service: &Service, busy: f64, finished: f64, limit: Option<f64>, seconds: f64) -> Usage {
+    let mut used = work::on_requests(busy);
+    used += around(service, finished, false, limit, seconds);
+    used
+}
+
+/// What `finished` requests need beside the GPU.
+fn around(service: &Service, finished: f64, warming: bool, limit: Option<f64>, seconds: f64) -> Usage {
+    let compile = if warming { COMPILE_CORES } else { 0.0 };
+    let wanted = finished * service.cpu_seconds_per_request / seconds + 0.1 + compile;
+    let mut used = cfs::charge(wanted, 0.2 * wanted, limit, seconds);
+    used += Usage {
         pcie_rx_bytes: finished * REQUEST_BYTES,
         pcie_tx_bytes: finished * REQUEST_BYTES / 20.0,
-        cpu_seconds: granted.cores * seconds,
-        cfs_periods: periods,
-        cfs_throttled: periods * granted.throttled.unwrap_or(0.0),
         net_rx_bytes: finished * REQUEST_BYTES,
         net_tx_bytes: finished * REQUEST_BYTES / 20.0,
-    }
+        ..Usage::default()
+    };
+    used
 }

@@ -1,6 +1,6 @@
 //! Turns a trace or a rate into arrivals, the same ones for the same seed.
 
-use crate::scenario::{Arrivals, Rate, ScenarioError, Trace};
+use crate::scenario::{Arrivals, Curve, ScenarioError, Trace};
 use flate2::read::GzDecoder;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde::Deserialize;
@@ -50,6 +50,8 @@ pub struct Source {
     until_next: f64,
     rows: Arc<[Row]>,
     loaded: Option<String>,
+    /// File, column and curve of a series.
+    curve: Option<(String, String, Curve)>,
     position: f64,
     next: usize,
 }
@@ -57,16 +59,28 @@ pub struct Source {
 impl Source {
     /// A source for `arrivals`; reads the trace if there is one.
     pub fn new(arrivals: &Arrivals, folder: &Path, seed: u64) -> Result<Self, ScenarioError> {
-        let own = if let Arrivals::Rate(rate) = arrivals { rate.seed } else { 0 };
+        let own = match arrivals {
+            Arrivals::Rate(rate) => rate.seed,
+            Arrivals::Series(series) => series.seed,
+            Arrivals::Trace(_) => 0,
+        };
         let mut dice = StdRng::seed_from_u64(seed ^ own.rotate_left(32));
         let until_next = exponential(&mut dice);
-        let mut source =
-            Self { folder: folder.into(), dice, until_next, rows: Arc::new([]), loaded: None, position: 0.0, next: 0 };
+        let mut source = Self {
+            folder: folder.into(),
+            dice,
+            until_next,
+            rows: Arc::new([]),
+            loaded: None,
+            curve: None,
+            position: 0.0,
+            next: 0,
+        };
         source.follow(arrivals)?;
         Ok(source)
     }
 
-    /// Loads the trace that `arrivals` names now, if it is another one than before.
+    /// Loads the trace or the curve that `arrivals` names now, if it is another one than before.
     pub fn follow(&mut self, arrivals: &Arrivals) -> Result<(), ScenarioError> {
         if let Arrivals::Trace(trace) = arrivals
             && self.loaded.as_ref() != Some(&trace.file)
@@ -75,6 +89,13 @@ impl Source {
             self.loaded = Some(trace.file.clone());
             self.rewind(trace);
         }
+        if let Arrivals::Series(series) = arrivals {
+            let same = |(file, column, _): &(String, String, Curve)| *file == series.file && *column == series.column;
+            if !self.curve.as_ref().is_some_and(same) {
+                let curve = Curve::read(&self.folder.join(&series.file), &series.column)?;
+                self.curve = Some((series.file.clone(), series.column.clone(), curve));
+            }
+        }
         Ok(())
     }
 
@@ -82,7 +103,17 @@ impl Source {
     pub fn requests(&mut self, arrivals: &Arrivals, stretch: Stretch) -> Vec<Arrival> {
         match arrivals {
             Arrivals::Trace(trace) => self.replay(trace, stretch),
-            Arrivals::Rate(rate) => self.draw(rate, stretch),
+            Arrivals::Rate(rate) => self.draw(arrivals, stretch, (rate.prompt_tokens, rate.output_tokens)),
+            Arrivals::Series(series) => self.draw(arrivals, stretch, (series.prompt_tokens, series.output_tokens)),
+        }
+    }
+
+    /// Arrivals that a rate lets expect in `stretch`; none for a trace.
+    pub fn expected(&self, arrivals: &Arrivals, stretch: Stretch) -> f64 {
+        match (arrivals, &self.curve) {
+            (Arrivals::Rate(rate), _) => rate.at(stretch.begun) * stretch.length,
+            (Arrivals::Series(series), Some((.., curve))) => series.expected(curve, stretch.begun, stretch.length),
+            (Arrivals::Series(_), None) | (Arrivals::Trace(_), _) => 0.0,
         }
     }
 
@@ -107,15 +138,15 @@ impl Source {
         self.next = self.rows.partition_point(|row| row.arrival_s < self.position);
     }
 
-    fn draw(&mut self, rate: &Rate, stretch: Stretch) -> Vec<Arrival> {
-        let expected = rate.at(stretch.begun) * stretch.length;
+    fn draw(&mut self, arrivals: &Arrivals, stretch: Stretch, (prompt, output): (u32, u32)) -> Vec<Arrival> {
+        let expected = self.expected(arrivals, stretch);
         let mut passed = 0.0;
         let mut found = Vec::new();
         while passed + self.until_next < expected {
             passed += self.until_next;
             self.until_next = exponential(&mut self.dice);
             let at = stretch.from + stretch.length * passed / expected;
-            found.push(Arrival { at, prompt: rate.prompt_tokens, output: rate.output_tokens });
+            found.push(Arrival { at, prompt, output });
         }
         self.until_next -= expected - passed;
         found

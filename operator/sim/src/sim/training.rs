@@ -1,19 +1,23 @@
 //! Synchronous data-parallel training: a step takes the longest of GPU, loader and storage time.
 
+mod charge;
+mod exchange;
+mod loader;
+mod loss;
+mod pace;
+
 use super::{
-    Tick, cfs,
+    Tick,
     replica::{Replica, Stage},
     usage::{Ledger, Usage},
 };
-use crate::scenario::Training;
+use crate::scenario::{Phase, Since, Training};
+use charge::Part;
+pub use pace::Pace;
 use std::collections::BTreeMap;
 
-/// SMs at work, tensor cycles in use and bytes a second of GPU memory while a step computes.
-const COMPUTE: (f64, f64, f64) = (0.78, 0.42, 1.3e12);
-/// SMs that the kernels of a gradient exchange hold.
-const EXCHANGE_SM: f64 = 0.10;
-/// Cores of the training process itself beside its loader workers.
-const MAIN_CORES: f64 = 0.15;
+/// Share of the GPU memory that a checkpoint writes: weights and optimizer state, without activations.
+const SAVED: f64 = 0.4;
 
 /// The state of one training run.
 #[derive(Debug, Default)]
@@ -24,8 +28,15 @@ pub struct TrainingRun {
     pub samples: f64,
     /// The pace of the last step.
     pub pace: Pace,
+    /// Loss of the last step; NaN once it diverged.
+    pub loss: f64,
+    /// When the scenario began, on the models' clock: times of causes are counted from here.
+    pub began: f64,
     /// Samples and steps of each replica, by uid.
     pub progress: BTreeMap<String, Progress>,
+    /// Samples that made the model better.
+    learned: f64,
+    steps: f64,
 }
 
 /// What one replica has done.
@@ -35,60 +46,24 @@ pub struct Progress {
     pub samples: f64,
     /// Steps.
     pub steps: f64,
+    /// When it turned Ready, on the models' clock.
+    pub since: f64,
 }
 
-/// How fast steps are, and why not faster.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pace {
-    /// Length of a step, seconds; 0 while nothing runs.
-    pub step: f64,
-    /// GPU time of it.
-    pub compute: f64,
-    /// Gradient exchange in it.
-    pub exchange: f64,
-    /// Cores that a replica's loader gets.
-    pub loader_cores: f64,
-    /// Share of scheduler periods in which a replica's quota runs out.
-    pub throttled: Option<f64>,
-}
-
-impl Pace {
-    /// The pace of `count` replicas whose containers may use `limit` cores.
-    pub fn of(training: &Training, count: u32, limit: Option<f64>) -> Self {
-        let count = f64::from(count.max(1));
-        let loader = &training.loader;
-        let samples = training.samples_per_step;
-        let compute = training.gpu_seconds_per_step;
-        let exchange = compute * training.communication_fraction * (count - 1.0) / count;
-
-        let cycle = loader.cpu_seconds_per_sample + loader.wait_seconds_per_sample;
-        let busy = loader.cpu_seconds_per_sample / cycle;
-        let wanted = loader.workers * busy;
-        let smoothing = (cycle / cfs::PERIOD).min(1.0);
-        let deviation = (wanted * (1.0 - busy) * smoothing).sqrt();
-        let most = cfs::granted(wanted, deviation, limit.map(|limit| (limit - MAIN_CORES).max(0.01)));
-
-        let load = samples * loader.cpu_seconds_per_sample / most.cores.max(1e-9);
-        let read =
-            training.storage.bytes_per_second.map_or(0.0, |rate| count * samples * loader.bytes_per_sample / rate);
-        let step = (compute + exchange).max(load).max(read);
-
-        // A loader that is not what the step waits for rests when its queue is full, and needs its quota less often.
-        let cores = samples * loader.cpu_seconds_per_sample / step;
-        let throttled = if load >= step { most.throttled } else { cfs::granted(cores, deviation, limit).throttled };
-        Self { step, compute, exchange, loader_cores: cores, throttled }
-    }
-
-    /// Time of a step in which the GPU waits for data, seconds.
-    pub fn data_wait(&self) -> f64 {
-        (self.step - self.compute - self.exchange).max(0.0)
-    }
+/// What a group does at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    WarmingUp,
+    Hanging,
+    Checkpointing,
+    Evaluating,
+    Training,
 }
 
 impl TrainingRun {
     /// A run with the backlog that the scenario gives it.
     pub fn new(training: &Training) -> Self {
-        Self { backlog: training.backlog, ..Self::default() }
+        Self { backlog: training.backlog, loss: loss::loss(0.0, 0), ..Self::default() }
     }
 
     /// Trains over `tick` with `arrived` new samples; `ledgers` gets what the replicas used.
@@ -100,50 +75,115 @@ impl TrainingRun {
         tick: Tick,
         ledgers: &mut BTreeMap<String, Ledger>,
     ) {
-        let seconds = tick.length();
         self.backlog += arrived;
         let ready: Vec<&Replica> = replicas.iter().filter(|replica| replica.stage == Stage::Ready).collect();
-        self.progress.retain(|uid, _| replicas.iter().any(|replica| replica.uid == *uid));
+        self.follow(replicas, &ready, tick.from);
         if ready.is_empty() {
             self.pace = Pace::default();
             return;
         }
         // Synchronous: all wait for the replica with the least CPU.
         let limit = ready.iter().filter_map(|replica| replica.cpu_limit).min_by(f64::total_cmp);
-        self.pace = Pace::of(training, ready.len() as u32, limit);
-        let steps = seconds / self.pace.step;
-        let most = ready.len() as f64 * training.samples_per_step * steps;
-        let share = if most > 0.0 { self.backlog.min(most) / most } else { 0.0 };
-        self.backlog -= most * share;
-        self.samples += most * share;
-        let used = usage(training, &self.pace, steps * share, seconds);
-        for replica in ready {
-            let progress = self.progress.entry(replica.uid.clone()).or_default();
-            progress.samples += training.samples_per_step * steps * share;
-            progress.steps += steps * share;
+        let count = ready.len() as u32;
+        let doing = self.doing(training, tick);
+        let (pace, steps) = match doing {
+            Doing::Training => self.train(training, Pace::of(training, count, limit), &ready, tick),
+            Doing::Evaluating => {
+                let pace = Pace::forward(training, count, limit);
+                (pace, tick.length() / pace.step)
+            }
+            _ => (self.pace, 0.0),
+        };
+        for (index, replica) in ready.iter().enumerate() {
+            let part = part(training, index);
+            let used = match doing {
+                Doing::Training | Doing::Evaluating => charge::steps(training, &pace, part, steps, tick.length()),
+                _ => self.pause(doing, training, replica, tick),
+            };
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
             ledger.used += used;
             ledger.level.gpu_memory_mib = training.gpu_memory_mib;
             ledger.level.memory_bytes = 2.4e10;
+            ledger.level.clock_lost = 1.0 - part.clock;
+        }
+    }
+
+    fn follow(&mut self, replicas: &[Replica], ready: &[&Replica], now: f64) {
+        self.progress.retain(|uid, _| replicas.iter().any(|replica| replica.uid == *uid));
+        for replica in ready.iter().filter(|replica| !self.progress.contains_key(&replica.uid)).collect::<Vec<_>>() {
+            self.progress.insert(replica.uid.clone(), Progress { since: now, ..Progress::default() });
+        }
+    }
+
+    fn doing(&self, training: &Training, tick: Tick) -> Doing {
+        let middle = f64::midpoint(tick.from, tick.until) - self.began;
+        let within = |phase: Option<Phase>| {
+            phase.is_some_and(|phase| middle % phase.every.seconds() >= phase.every.seconds() - phase.lasts.seconds())
+        };
+        if self.progress.values().any(|one| warming(training, one, tick)) {
+            Doing::WarmingUp
+        } else if training.hang.is_some_and(|hang| hang.holds(tick.from - self.began)) {
+            Doing::Hanging
+        } else if within(training.phases.checkpoint) {
+            Doing::Checkpointing
+        } else if within(training.phases.evaluation) {
+            Doing::Evaluating
+        } else {
+            Doing::Training
+        }
+    }
+
+    /// Takes what the group can of the backlog; returns the pace and the steps that each replica made.
+    fn train(&mut self, training: &Training, pace: Pace, ready: &[&Replica], tick: Tick) -> (Pace, f64) {
+        self.pace = pace;
+        let most = ready.len() as f64 * pace.samples * tick.length() / pace.step;
+        let taken = self.backlog.min(most);
+        let steps = taken / (ready.len() as f64 * pace.samples);
+        self.backlog -= taken;
+        self.samples += taken;
+        for replica in ready {
+            let progress = self.progress.entry(replica.uid.clone()).or_default();
+            progress.samples += pace.samples * steps;
+            progress.steps += steps;
+        }
+        self.learn(training, taken, steps, tick);
+        (pace, steps)
+    }
+
+    fn learn(&mut self, training: &Training, samples: f64, steps: f64, tick: Tick) {
+        let begun = tick.from - self.began;
+        let holds = |since: Option<Since>| since.is_some_and(|since| since.holds(begun));
+        if !holds(training.plateaus) {
+            self.learned += samples;
+        }
+        self.steps += steps;
+        self.loss = if holds(training.diverges) { f64::NAN } else { loss::loss(self.learned, self.steps as u64) };
+    }
+
+    /// What a replica uses while the group makes no steps; one that has warmed up waits for those that have not.
+    fn pause(&self, doing: Doing, training: &Training, replica: &Replica, tick: Tick) -> Usage {
+        let seconds = tick.length();
+        let warm = |uid: &String| self.progress.get(uid).is_none_or(|one| !warming(training, one, tick));
+        match doing {
+            Doing::WarmingUp if warm(&replica.uid) => Usage::default(),
+            Doing::WarmingUp => charge::warm_up(replica.cpu_limit, seconds),
+            Doing::Hanging => charge::hung(replica.cpu_limit, seconds),
+            _ => {
+                let lasts = training.phases.checkpoint.map_or(seconds, |phase| phase.lasts.seconds());
+                let bytes = training.gpu_memory_mib * 1_048_576.0 * SAVED * seconds / lasts;
+                charge::checkpoint(bytes, training.storage.remote, replica.cpu_limit, seconds)
+            }
         }
     }
 }
 
-fn usage(training: &Training, pace: &Pace, steps: f64, seconds: f64) -> Usage {
-    let busy = steps * pace.step / seconds;
-    let bytes = steps * training.samples_per_step * training.loader.bytes_per_sample;
-    let periods = pace.throttled.map_or(0.0, |_| seconds / cfs::PERIOD);
-    Usage {
-        gpu_busy: steps * (pace.compute + pace.exchange),
-        sm_active: steps * (pace.compute * COMPUTE.0 + pace.exchange * EXCHANGE_SM),
-        tensor_active: steps * pace.compute * COMPUTE.1,
-        dram_bytes: steps * pace.compute * COMPUTE.2,
-        pcie_rx_bytes: bytes,
-        pcie_tx_bytes: bytes / 100.0,
-        cpu_seconds: (pace.loader_cores * busy + MAIN_CORES * busy) * seconds,
-        cfs_periods: periods,
-        cfs_throttled: periods * pace.throttled.unwrap_or(0.0) * busy,
-        net_rx_bytes: bytes,
-        net_tx_bytes: steps * 1e5,
+fn warming(training: &Training, one: &Progress, tick: Tick) -> bool {
+    tick.from < one.since + training.warm_up.seconds()
+}
+
+fn part(training: &Training, index: usize) -> Part {
+    match &training.slow {
+        Some(slow) if index < slow.replicas as usize => Part { clock: slow.clock, held: slow.thermal },
+        _ => Part { clock: 1.0, held: false },
     }
 }

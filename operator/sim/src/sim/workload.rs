@@ -80,8 +80,9 @@ impl Running {
                 pool.step(llm, new, replicas, tick, ledgers);
             }
             (Model::Training(training), State::Training(run)) => {
-                let new = stretch.map_or(0.0, |stretch| samples(&self.spec.arrivals, stretch));
+                let new = stretch.map_or(0.0, |stretch| self.source.expected(&self.spec.arrivals, stretch));
                 self.arrived += new;
+                run.began = begun.map_or(f64::INFINITY, |begun| tick.from - begun);
                 run.step(training, new, replicas, tick, ledgers);
             }
             (Model::Service(service), State::Service(pool)) => {
@@ -129,22 +130,14 @@ impl Running {
                 ((pool.in_system() - running) as f64, running as f64)
             }
             State::Training(run) => (run.backlog, self.ready as f64),
-            State::Service(pool) => (pool.queue.len() as f64, (pool.in_system() - pool.queue.len()) as f64),
+            State::Service(pool) => (pool.waiting() as f64, (pool.in_system() - pool.waiting()) as f64),
         };
         Truth::over(&self.marks, &self.cause).with(queue, running, self.ready)
     }
 }
 
-/// The samples that arrive in `stretch`.
-fn samples(arrivals: &Arrivals, stretch: Stretch) -> f64 {
-    match arrivals {
-        Arrivals::Rate(rate) => rate.at(stretch.begun) * stretch.length,
-        Arrivals::Trace(_) => 0.0,
-    }
-}
-
 /// A replica that is not Ready yet reads its weights.
-fn load(replicas: &[Replica], tick: Tick, ledgers: &mut BTreeMap<String, Ledger>) {
+pub(crate) fn load(replicas: &[Replica], tick: Tick, ledgers: &mut BTreeMap<String, Ledger>) {
     for replica in replicas.iter().filter(|replica| replica.stage == Stage::Starting) {
         let ledger = ledgers.entry(replica.uid.clone()).or_default();
         ledger.used.pcie_rx_bytes += LOADING.0 * tick.length();

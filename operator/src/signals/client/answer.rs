@@ -79,7 +79,26 @@ struct Sample(f64, String);
 /// The answer in `body`, or what is wrong with it.
 pub(super) fn parse(config: &EndpointConfig, status: u16, body: &[u8]) -> Result<Answer, FetchError> {
     let endpoint = config.name.clone();
-    // The envelope first, with any result in it: which type to expect stands inside.
+    let (result_type, notes) = envelope(config, status, body)?;
+    let (shape, series) = series(&endpoint, &result_type, body)?;
+    if series.len() > config.max_rows {
+        return Err(FetchError::TooMuch { endpoint, limit: format!("{} rows", config.max_rows) });
+    }
+    let rows = series.into_iter().map(|series| row(&endpoint, series)).collect::<Result<_, _>>()?;
+    Ok(Answer { shape, rows, notes })
+}
+
+/// That `body`, whose rows were read already, is the whole of a vector.
+pub(super) fn vector_around(config: &EndpointConfig, status: u16, body: &[u8]) -> Result<(), FetchError> {
+    match envelope(config, status, body)?.0.as_str() {
+        "vector" => Ok(()),
+        other => Err(FetchError::NotAVector { endpoint: config.name.clone(), found: other.to_owned() }),
+    }
+}
+
+/// The type of the result and the server's notes; whatever the result is, it stands inside.
+fn envelope(config: &EndpointConfig, status: u16, body: &[u8]) -> Result<(String, Vec<String>), FetchError> {
+    let endpoint = config.name.clone();
     let Ok(reply) = serde_json::from_slice::<Reply<IgnoredAny>>(body) else {
         return Err(foreign(endpoint, status, body));
     };
@@ -90,14 +109,7 @@ pub(super) fn parse(config: &EndpointConfig, status: u16, body: &[u8]) -> Result
         return Err(FetchError::Partial { endpoint, warning });
     }
     match reply.data {
-        Some(data) if (200..300).contains(&status) => {
-            let (shape, series) = series(&endpoint, &data.result_type, body)?;
-            if series.len() > config.max_rows {
-                return Err(FetchError::TooMuch { endpoint, limit: format!("{} rows", config.max_rows) });
-            }
-            let rows = series.into_iter().map(|series| row(&endpoint, series)).collect::<Result<_, _>>()?;
-            Ok(Answer { shape, rows, notes: reply.infos })
-        }
+        Some(data) if (200..300).contains(&status) => Ok((data.result_type, reply.infos)),
         _ => Err(foreign(endpoint, status, body)),
     }
 }
@@ -159,7 +171,7 @@ fn refusal(endpoint: String, status: u16, reply: Reply<IgnoredAny>) -> FetchErro
 }
 
 /// Something that is not Prometheus's.
-fn foreign(endpoint: String, status: u16, body: &[u8]) -> FetchError {
+pub(super) fn foreign(endpoint: String, status: u16, body: &[u8]) -> FetchError {
     let body = kind(body);
     match status {
         200..=299 => FetchError::Garbled { endpoint, body },

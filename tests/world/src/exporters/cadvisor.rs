@@ -16,7 +16,7 @@ struct Family(
     fn(&Ledger, Option<f64>) -> Option<f64>,
 );
 
-const CONTAINER: [Family; 6] = [
+const CONTAINER: [Family; 8] = [
     Family(
         "container_cpu_usage_seconds_total",
         Kind::Counter,
@@ -45,13 +45,30 @@ const CONTAINER: [Family; 6] = [
     Family("container_memory_working_set_bytes", Kind::Gauge, "Current working set in bytes.", None, |ledger, _| {
         Some(ledger.level.memory_bytes)
     }),
+    Family(
+        "container_pressure_cpu_waiting_seconds_total",
+        Kind::Counter,
+        "Total time duration tasks in the container have waited due to CPU congestion.",
+        None,
+        |ledger, _| Some(ledger.used.cpu_waiting),
+    ),
+    Family(
+        "container_pressure_io_waiting_seconds_total",
+        Kind::Counter,
+        "Total time duration tasks in the container have waited due to IO congestion.",
+        None,
+        |ledger, _| Some(ledger.used.io_waiting),
+    ),
 ];
+/// What families of pressure are called; kernels without it have none.
+const PRESSURE: &str = "container_pressure_";
 
-/// The page of a node with these pods.
-pub fn page(pods: &[(&PodView, Ledger)]) -> String {
+/// The page of a node with these pods, with or without `pressure`.
+pub fn page(pods: &[(&PodView, Ledger)], pressure: bool) -> String {
     let ids: Vec<(String, String)> = pods.iter().map(|(pod, _)| ids(pod)).collect();
     let mut text = Text::default();
-    for Family(name, kind, help, further, value) in &CONTAINER {
+    let shown = |family: &&Family| pressure || !family.0.starts_with(PRESSURE);
+    for Family(name, kind, help, further, value) in CONTAINER.iter().filter(shown) {
         text.family(name, *kind, help);
         for ((pod, ledger), (id, container_id)) in pods.iter().zip(&ids) {
             let Some(value) = value(ledger, pod.replica.cpu_limit) else { continue };

@@ -1,17 +1,17 @@
 //! dcgm-exporter's page of one node.
 
 use super::text::{Kind, Text};
-use crate::{rack::Rack, scenario::Exporter};
+use crate::{product::Product, rack::Rack, scenario::Exporter};
 use wellfed_sim::meter::Sample;
 
 /// Where a GPU is put down: namespace, pod and container.
 pub type Attribution = Option<(String, String, String)>;
 
 /// A field of the counter file: name, kind, help, value.
-struct Field(&'static str, Kind, &'static str, fn(&Sample, f64) -> f64);
+struct Field(&'static str, Kind, &'static str, fn(&Sample, &Rack) -> f64);
 
 /// The fields of the default counter file that the models drive, in its order (dcgm-exporter etc/default-counters.csv).
-const FIELDS: [Field; 14] = [
+static FIELDS: [Field; 13] = [
     Field("DCGM_FI_DEV_SM_CLOCK", Kind::Gauge, "SM clock frequency (in MHz).", |sample, _| sample.sm_clock),
     Field("DCGM_FI_DEV_GPU_TEMP", Kind::Gauge, "GPU temperature (in C).", |sample, _| sample.temperature.round()),
     Field("DCGM_FI_DEV_POWER_USAGE", Kind::Gauge, "Power draw (in W).", |sample, _| sample.power),
@@ -23,8 +23,8 @@ const FIELDS: [Field; 14] = [
     ),
     Field("DCGM_FI_DEV_GPU_UTIL", Kind::Gauge, "GPU utilization (in %).", |sample, _| (sample.busy * 100.0).round()),
     Field("DCGM_FI_DEV_XID_ERRORS", Kind::Gauge, "Value of the last XID error encountered.", |_, _| 0.0),
-    Field("DCGM_FI_DEV_FB_FREE", Kind::Gauge, "Framebuffer memory free (in MiB).", |sample, memory| {
-        (memory - sample.memory_used).round()
+    Field("DCGM_FI_DEV_FB_FREE", Kind::Gauge, "Framebuffer memory free (in MiB).", |sample, rack| {
+        (rack.memory_mib - sample.memory_used).round()
     }),
     Field("DCGM_FI_DEV_FB_USED", Kind::Gauge, "Framebuffer memory used (in MiB).", |sample, _| {
         sample.memory_used.round()
@@ -56,16 +56,57 @@ const FIELDS: [Field; 14] = [
         "The rate of data received over the PCIe bus - including both protocol headers and data payloads - in bytes per second.",
         |sample, _| sample.pcie_rx.round(),
     ),
-    SM_ACTIVE,
 ];
 
-/// Not in the default counter file.
-const SM_ACTIVE: Field = Field(
+/// Not in the default counter file; the most wanted of those that must be added by hand.
+static SM_ACTIVE: Field = Field(
     "DCGM_FI_PROF_SM_ACTIVE",
     Kind::Gauge,
     "The ratio of cycles an SM has at least 1 warp assigned.",
     |sample, _| sample.sm,
 );
+
+/// Further fields that must be added by hand.
+static FURTHER: [Field; 5] = [
+    Field(
+        "DCGM_FI_PROF_NVLINK_TX_BYTES",
+        Kind::Gauge,
+        "The rate of data transmitted over NVLink, not including protocol headers, in bytes per second.",
+        |sample, _| sample.nvlink_tx.round(),
+    ),
+    Field(
+        "DCGM_FI_PROF_NVLINK_RX_BYTES",
+        Kind::Gauge,
+        "The rate of data received over NVLink, not including protocol headers, in bytes per second.",
+        |sample, _| sample.nvlink_rx.round(),
+    ),
+    Field("DCGM_FI_PROF_PIPE_FP32_ACTIVE", Kind::Gauge, "Ratio of cycles the fp32 pipes are active.", |sample, _| {
+        sample.fp32
+    }),
+    Field("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", Kind::Gauge, "Current clock event reasons (bitmask).", |sample, _| {
+        reasons(sample)
+    }),
+    Field("DCGM_FI_DEV_ENFORCED_POWER_LIMIT", Kind::Gauge, "Effective power limit (in W).", |_, rack| {
+        Product::named(&rack.product).power_limit
+    }),
+];
+/// Bits of the clock event reasons: nothing runs, and heat as the driver sees it.
+const REASONS: (f64, f64) = (1.0, 32.0);
+
+fn reasons(sample: &Sample) -> f64 {
+    match (sample.busy > 0.0, sample.clocks_held > 0.0) {
+        (_, true) => REASONS.1,
+        (false, false) => REASONS.0,
+        (true, false) => 0.0,
+    }
+}
+
+/// The fields that an exporter with these settings has.
+fn fields(exporter: &Exporter) -> impl Iterator<Item = &'static Field> {
+    let sm = exporter.sm_active.then_some(&SM_ACTIVE);
+    let further = exporter.further_counters.then_some(&FURTHER).into_iter().flatten();
+    FIELDS.iter().chain(sm).chain(further)
+}
 
 /// One row of the page: a GPU's index, what was read, and whose it is.
 #[derive(Clone, Debug)]
@@ -82,7 +123,7 @@ pub struct Row {
 pub fn page(node: &str, rack: &Rack, rows: &[Row], exporter: &Exporter) -> String {
     let model = rack.product.replace('-', " ");
     let mut text = Text::default();
-    for Field(name, kind, help, value) in FIELDS.iter().filter(|field| exporter.sm_active || field.0 != SM_ACTIVE.0) {
+    for Field(name, kind, help, value) in fields(exporter) {
         text.family(name, *kind, help);
         for row in rows {
             let gpu = &rack.gpus[row.index];
@@ -99,7 +140,7 @@ pub fn page(node: &str, rack: &Rack, rows: &[Row], exporter: &Exporter) -> Strin
             if let Some((namespace, pod, container)) = &row.pod {
                 labels.extend([("container", container.as_str()), ("namespace", namespace), ("pod", pod)]);
             }
-            text.sample(name, &labels, row.sample.map_or(f64::NAN, |sample| value(&sample, rack.memory_mib)));
+            text.sample(name, &labels, row.sample.map_or(f64::NAN, |sample| value(&sample, rack)));
         }
     }
     text.finish()

@@ -6,7 +6,8 @@ use crate::{
     sim::{
         Running, State,
         llm::Engine,
-        training::{Pace, Progress},
+        service::Batcher,
+        training::{Progress, TrainingRun},
     },
 };
 
@@ -14,11 +15,11 @@ use crate::{
 pub fn page(workload: &Running, uid: &str) -> Option<String> {
     match (&workload.spec.model, &workload.state) {
         (Model::Llm(llm), State::Llm(pool)) => Some(vllm(llm, pool.engines.get(uid)?)),
-        (_, State::Training(run)) => Some(training(run.progress.get(uid)?, &run.pace)),
-        (_, State::Service(pool)) => {
-            let server = pool.servers.get(uid)?;
-            Some(service(server.finished, server.inside()))
-        }
+        (_, State::Training(run)) => Some(training(run.progress.get(uid)?, run)),
+        (_, State::Service(pool)) => match pool.batchers.get(uid) {
+            Some(batcher) => Some(triton(&workload.spec.name, batcher)),
+            None => pool.servers.get(uid).map(|server| service(server.finished, server.inside())),
+        },
         _ => None,
     }
 }
@@ -43,9 +44,12 @@ fn vllm(llm: &Llm, engine: &Engine) -> String {
     for (name, help, value) in counters {
         text.one(name, Kind::Counter, help, &labels, value as f64);
     }
-    let finished = [("engine", "0"), ("finished_reason", "stop"), ("model_name", llm.model_name.as_str())];
     let name = "vllm:request_success_total";
-    text.one(name, Kind::Counter, "Count of successfully processed requests.", &finished, engine.finished as f64);
+    text.family(name, Kind::Counter, "Count of successfully processed requests.");
+    for (reason, count) in [("stop", engine.finished - engine.cut), ("length", engine.cut)] {
+        let labels = [("engine", "0"), ("finished_reason", reason), ("model_name", llm.model_name.as_str())];
+        text.sample(name, &labels, count as f64);
+    }
     let histograms = [
         ("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", &engine.first_token),
         ("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", &engine.whole),
@@ -54,6 +58,9 @@ fn vllm(llm: &Llm, engine: &Engine) -> String {
             "Histogram of time spent in WAITING phase for request.",
             &engine.queue_time,
         ),
+        ("vllm:request_prompt_tokens", "Number of prefill tokens processed.", &engine.prompts),
+        ("vllm:request_generation_tokens", "Number of generation tokens processed.", &engine.answers),
+        ("vllm:request_params_max_tokens", "Histogram of the max_tokens request parameter.", &engine.caps),
     ];
     for (name, help, histogram) in histograms {
         text.histogram(name, help, &labels, histogram);
@@ -61,17 +68,20 @@ fn vllm(llm: &Llm, engine: &Engine) -> String {
     text.finish()
 }
 
-fn training(progress: &Progress, pace: &Pace) -> String {
+fn training(progress: &Progress, run: &TrainingRun) -> String {
+    let rate = if run.pace.step > 0.0 { run.pace.samples / run.pace.step } else { 0.0 };
     let mut text = Text::default();
     text.one("training_samples_total", Kind::Counter, "Samples trained on.", &[], progress.samples.floor())
         .one("training_steps_total", Kind::Counter, "Steps done.", &[], progress.steps.floor())
-        .one("training_step_seconds", Kind::Gauge, "Length of the last step.", &[], pace.step)
+        .one("training_samples_per_second", Kind::Gauge, "Samples a second in the last step.", &[], rate)
+        .one("training_loss", Kind::Gauge, "Loss of the last step.", &[], run.loss)
+        .one("training_step_seconds", Kind::Gauge, "Length of the last step.", &[], run.pace.step)
         .one(
             "training_data_wait_seconds",
             Kind::Gauge,
             "Time of the last step spent waiting for data.",
             &[],
-            pace.data_wait(),
+            run.pace.data_wait(),
         );
     text.finish()
 }
@@ -85,5 +95,39 @@ fn service(finished: u64, inside: usize) -> String {
         &[],
         inside as f64,
     );
+    text.finish()
+}
+
+/// Triton's names (triton-inference-server/server docs/user_guide/metrics.md), and the lengths that the model sees.
+fn triton(model: &str, batcher: &Batcher) -> String {
+    let labels = [("model", model), ("version", "1")];
+    let micros = |seconds: f64| (seconds * 1e6).round();
+    let counters = [
+        ("nv_inference_request_success", "Number of successful inference requests", batcher.finished as f64),
+        ("nv_inference_count", "Number of inferences performed", batcher.inferences as f64),
+        ("nv_inference_exec_count", "Number of model executions performed", batcher.executions as f64),
+        (
+            "nv_inference_request_duration_us",
+            "Cumulative inference request duration in microseconds",
+            micros(batcher.queue_seconds + batcher.compute_seconds),
+        ),
+        (
+            "nv_inference_queue_duration_us",
+            "Cumulative inference queuing duration in microseconds",
+            micros(batcher.queue_seconds),
+        ),
+        (
+            "nv_inference_compute_infer_duration_us",
+            "Cumulative compute inference duration in microseconds",
+            micros(batcher.compute_seconds),
+        ),
+    ];
+    let mut text = Text::default();
+    for (name, help, value) in counters {
+        text.one(name, Kind::Counter, help, &labels, value);
+    }
+    let help = "Instantaneous number of pending requests awaiting execution per-model.";
+    text.one("nv_inference_pending_request_count", Kind::Gauge, help, &labels, batcher.pending() as f64);
+    text.histogram("service_request_tokens", "Tokens of a request.", &labels, &batcher.lengths);
     text.finish()
 }

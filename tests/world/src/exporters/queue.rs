@@ -13,7 +13,7 @@ pub fn page(workload: &Running) -> Option<String> {
             text.one("training_backlog_samples", Kind::Gauge, "Samples that wait.", &labels, run.backlog.floor())
         }
         State::Service(pool) => {
-            text.one("queue_depth", Kind::Gauge, "Requests that wait.", &labels, pool.queue.len() as f64)
+            text.one("queue_depth", Kind::Gauge, "Requests that wait.", &labels, pool.waiting() as f64)
         }
     };
     Some(text.finish())

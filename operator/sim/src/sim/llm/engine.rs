@@ -5,14 +5,14 @@ use crate::{
     scenario::Llm,
     sim::{
         Tick, cfs,
-        histogram::{FIRST_TOKEN, Histogram, REQUEST},
+        histogram::{FIRST_TOKEN, Histogram, REQUEST, TOKENS},
         usage::Usage,
     },
 };
 use std::collections::VecDeque;
 
 /// Cores that the engine's own loop keeps busy while anything runs.
-const ENGINE_CORES: f64 = 1.0;
+pub(crate) const ENGINE_CORES: f64 = 1.0;
 /// Share of an iteration with kernels on the GPU; the rest is launching and sampling on the CPU.
 const KERNEL_SHARE: f64 = 0.97;
 /// SMs at work and tensor cycles in use while prompts are read: large matrix products.
@@ -39,6 +39,8 @@ pub struct Engine {
     kv_capacity: u32,
     /// Requests answered.
     pub finished: u64,
+    /// Those of them whose answer was stopped by its cap.
+    pub cut: u64,
     /// Requests pushed out of the batch because the KV cache was full.
     pub preemptions: u64,
     /// Prompt tokens read.
@@ -51,32 +53,43 @@ pub struct Engine {
     pub first_token: Histogram,
     /// Seconds from received to the last token.
     pub whole: Histogram,
+    /// Prompt tokens of each answered request.
+    pub prompts: Histogram,
+    /// Tokens of each answer.
+    pub answers: Histogram,
+    /// Caps that the answered requests asked for; none of those without.
+    pub caps: Histogram,
 }
 
-struct Iteration {
-    prefilled: u32,
-    prefill_seconds: f64,
-    decode_seconds: f64,
+/// One pass through the model.
+pub(crate) struct Iteration {
+    pub(crate) prefilled: u32,
+    pub(crate) prefill_seconds: f64,
+    pub(crate) decode_seconds: f64,
 }
 
 impl Engine {
-    /// An idle server that starts at `now`.
-    pub fn new(now: f64) -> Self {
+    /// An idle server that works from `from` on; until then its CPU is busy with itself.
+    pub fn new(from: f64) -> Self {
         Self {
             accepting: true,
             running: Vec::new(),
             waiting: VecDeque::new(),
             tokenizing: Tokenizing::default(),
-            clock: now,
+            clock: from,
             kv_tokens: 0,
             kv_capacity: 1,
             finished: 0,
+            cut: 0,
             preemptions: 0,
             prompt_tokens: 0,
             generation_tokens: 0,
             queue_time: Histogram::new(REQUEST),
             first_token: Histogram::new(FIRST_TOKEN),
             whole: Histogram::new(REQUEST),
+            prompts: Histogram::new(TOKENS),
+            answers: Histogram::new(TOKENS),
+            caps: Histogram::new(TOKENS),
         }
     }
 
@@ -191,7 +204,11 @@ impl Engine {
         for done in self.running.extract_if(.., |request| request.generated >= request.output) {
             self.kv_tokens -= done.tokens();
             self.finished += 1;
+            self.cut += u64::from(done.cut());
             self.whole.observe(now - done.received);
+            self.prompts.observe(f64::from(done.prompt));
+            self.answers.observe(f64::from(done.generated));
+            done.cap.into_iter().for_each(|cap| self.caps.observe(f64::from(cap)));
         }
     }
 
@@ -206,7 +223,7 @@ impl Engine {
     }
 }
 
-fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv_tokens: f64) {
+pub(crate) fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv_tokens: f64) {
     let (prefill, decode) = (iteration.prefill_seconds * KERNEL_SHARE, iteration.decode_seconds * KERNEL_SHARE);
     let decode_tensor = DECODE.1 + DECODE_TENSOR_PER_SEQUENCE * batch;
     let weights = llm.weights_gib * 1_073_741_824.0;
@@ -224,12 +241,6 @@ fn charge_gpu(used: &mut Usage, llm: &Llm, iteration: &Iteration, batch: f64, kv
     };
 }
 
-fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
-    let granted = cfs::granted(wanted, 0.05 * wanted, limit);
-    used.cpu_seconds += granted.cores * seconds;
-    if let Some(throttled) = granted.throttled {
-        let periods = seconds / cfs::PERIOD;
-        used.cfs_periods += periods;
-        used.cfs_throttled += periods * throttled;
-    }
+pub(crate) fn charge_cpu(used: &mut Usage, wanted: f64, limit: Option<f64>, seconds: f64) {
+    *used += cfs::charge(wanted, 0.05 * wanted, limit, seconds);
 }

@@ -23,6 +23,8 @@ pub struct Request {
     pub output: u32,
     /// Tokens generated so far.
     pub generated: u32,
+    /// The cap on the answer that the request asked for.
+    pub cap: Option<u32>,
 }
 
 impl Request {
@@ -36,7 +38,19 @@ impl Request {
             prompt: arrival.prompt.max(1),
             output: arrival.output.max(1),
             generated: 0,
+            cap: None,
         }
+    }
+
+    /// The same request with a cap on its answer, and whether the answer runs on until it is stopped.
+    #[must_use]
+    pub fn capped(self, cap: u32, runs_on: bool) -> Self {
+        Self { output: if runs_on { cap } else { self.output.min(cap) }, cap: Some(cap), ..self }
+    }
+
+    /// Whether its answer ends at the cap.
+    pub fn cut(&self) -> bool {
+        self.cap == Some(self.output)
     }
 
     /// The same request, with all work on it lost.

@@ -1,0 +1,167 @@
+//! What is known of a pod's GPUs.
+
+use super::{Samples, busier};
+use crate::evidence::boards::Board;
+use crate::evidence::history::{History, Look};
+use crate::evidence::metric::{Metric, Subject};
+use crate::evidence::numbering::Id;
+use wellfed_engine::evidence::{Evidence, GpuEvidence};
+use wellfed_engine::span::Span;
+
+/// What an exporter reads with one call: where it is stuck, all of it stands still.
+const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
+/// Samples of a number that stands still before it is called frozen.
+const FROZEN_FROM: usize = 3;
+/// A GPU whose power moves by this share of it does not do the same all the time.
+const POWER_MOVES: f64 = 0.05;
+/// No standard deviation of numbers between 0 and 1 is larger.
+const LARGEST_SWING: f64 = 0.5;
+
+impl History {
+    /// The GPUs that the pod had in any of the looks, in the order of their names.
+    pub(super) fn add_gpus<'a>(
+        &'a self,
+        evidence: &mut Evidence,
+        pod: Option<Id>,
+        looks: &[&'a Look],
+        samples: &mut Samples<'a>,
+    ) {
+        let Some(pod) = pod else { return };
+        let mut boards: Vec<Id> = looks.iter().flat_map(|look| look.boards_of(pod)).copied().collect();
+        boards.sort_unstable_by_key(|board| self.boards.name(*board));
+        boards.dedup();
+        for board in boards {
+            samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
+            evidence.gpus.push(self.gpu(board, samples));
+        }
+    }
+
+    fn gpu(&self, board: Id, samples: &mut Samples<'_>) -> GpuEvidence {
+        let shared = self.is_shared(board);
+        let whole = !self.boards.name(board).contains('/');
+        let product = self.product(board).filter(|_| whole);
+        let measured = GpuEvidence {
+            // Of a MIG instance these are the whole board's, which others use too.
+            power: self.power(board, samples).filter(|_| whole),
+            nvlink: product.and_then(|product| {
+                let traffic = busier(samples.mean(Metric::NvlinkRx), samples.mean(Metric::NvlinkTx));
+                of_peak(traffic?, product.nvlink?)
+            }),
+            pcie: product.and_then(|product| {
+                let traffic = busier(samples.mean(Metric::PcieRx), samples.mean(Metric::PcieTx));
+                of_peak(traffic?, product.pcie?)
+            }),
+            pcie_rx: samples.mean(Metric::PcieRx),
+            memory: samples.mean(Metric::Memory),
+            memory_swing: memory_swing(samples),
+            clock: samples.mean(Metric::Clock),
+            product: self.product(board).and_then(Board::number),
+            clocks_held: samples.mean(Metric::ClocksHeld),
+            shared,
+            ..GpuEvidence::default()
+        };
+        let activity = if is_frozen(samples) { GpuEvidence::default() } else { activity(samples) };
+        let lost = |field: Option<Span>, metric| field.is_none() && self.ever(board, metric);
+        GpuEvidence {
+            util: activity.util,
+            engine: activity.engine,
+            engine_lost: lost(activity.engine, Metric::Engine),
+            sm: activity.sm,
+            sm_lost: lost(activity.sm, Metric::Sm),
+            dram: activity.dram,
+            tensor: activity.tensor,
+            fp32: activity.fp32,
+            swing: activity.swing,
+            ..measured
+        }
+    }
+
+    fn ever(&self, board: Id, metric: Metric) -> bool {
+        self.looks.back().is_some_and(|last| self.measured_gpu(board, metric, last.at))
+    }
+
+    /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.
+    fn power(&self, board: Id, samples: &mut Samples<'_>) -> Option<Span> {
+        let power = samples.mean(Metric::Power)?;
+        let set = samples.mean(Metric::PowerLimit);
+        let by_product = || self.product(board).map(|product| Span::exact(product.watts));
+        let limit = if self.ever(board, Metric::PowerLimit) { set } else { by_product() };
+        power.share_of(limit?)
+    }
+}
+
+fn activity(samples: &mut Samples<'_>) -> GpuEvidence {
+    GpuEvidence {
+        util: samples.mean(Metric::Util),
+        engine: samples.mean(Metric::Engine),
+        sm: samples.mean(Metric::Sm),
+        dram: samples.mean(Metric::Dram),
+        tensor: samples.mean(Metric::Tensor),
+        fp32: samples.mean(Metric::Fp32),
+        swing: swing(samples),
+        ..GpuEvidence::default()
+    }
+}
+
+/// A link's traffic over its peak. More than the peak is a counter that counts something else.
+fn of_peak(traffic: Span, peak: f64) -> Option<Span> {
+    let share = traffic.scaled(1.0 / peak);
+    (share.mean <= 1.05).then_some(Span { high: share.high.min(1.0).max(share.mean), ..share })
+}
+
+/// The standard deviation over the whole window: within the looks and between them. With the missing samples at the mean
+/// of the others it is smallest.
+fn swing(samples: &Samples<'_>) -> Option<Span> {
+    let pairs = || {
+        let both = |row: &Option<super::Row<'_>>| {
+            let row = row.as_ref()?;
+            Some((row.get(Metric::Engine.column())?, row.get(Metric::Swing.column())?))
+        };
+        samples.rows.iter().filter_map(both)
+    };
+    let count = pairs().count();
+    if count == 0 {
+        return None;
+    }
+    let mean = pairs().map(|(engine, _)| engine).sum::<f64>() / count as f64;
+    let squares: f64 = pairs().map(|(engine, swing)| swing.mul_add(swing, (engine - mean).powi(2))).sum();
+    Some(deviation(squares, count, samples.expected))
+}
+
+/// The same of the memory in use, between the looks alone.
+fn memory_swing(samples: &Samples<'_>) -> Option<Span> {
+    let used = || samples.each(Metric::Memory);
+    let count = used().count();
+    if count == 0 {
+        return None;
+    }
+    let mean = used().sum::<f64>() / count as f64;
+    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.expected))
+}
+
+/// From the sum of the squares of `count` distances from the mean, of `expected` that there should be.
+fn deviation(squares: f64, count: usize, expected: usize) -> Span {
+    let deviation = |of: usize| (squares / of as f64).sqrt().min(LARGEST_SWING);
+    let high = if expected > count { LARGEST_SWING } else { deviation(count) };
+    Span { mean: deviation(count), low: deviation(expected.max(count)), high }
+}
+
+/// Every activity stands still to the last digit while the power moves: the exporter sends what it read long ago.
+fn is_frozen(samples: &Samples<'_>) -> bool {
+    let (least, most) = samples
+        .each(Metric::Power)
+        .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
+    // Without power there is nothing to hold it against.
+    if most - least < POWER_MOVES * most || most <= 0.0 {
+        return false;
+    }
+    let mut works = false;
+    let stands = |metric: &Metric| {
+        let mut values = samples.each(*metric);
+        let Some(first) = values.next() else { return true };
+        works |= first > 0.0 && first < 1.0;
+        values.all(|value| value.to_bits() == first.to_bits())
+    };
+    let longest = ACTIVITY.iter().map(|metric| samples.each(*metric).count()).max().unwrap_or(0);
+    longest >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
+}

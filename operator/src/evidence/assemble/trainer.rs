@@ -1,0 +1,47 @@
+//! What a pod's trainer says.
+
+use super::Samples;
+use crate::evidence::bounds::DIVERGED;
+use crate::evidence::history::History;
+use crate::evidence::metric::Metric;
+use crate::evidence::numbering::Id;
+use wellfed_engine::evidence::{TrainerEvidence, Trend};
+
+impl History {
+    /// What the trainer in this pod said.
+    pub(super) fn trainer(&self, pod: Option<Id>, samples: &mut Samples<'_>) -> TrainerEvidence {
+        let ever = |metric| self.ever_said(pod, metric);
+        let (data_wait_seconds, throughput) = (samples.mean(Metric::DataWaitSeconds), samples.mean(Metric::Throughput));
+        let (loss, quality) = (trend(samples, Metric::Loss), trend(samples, Metric::Quality));
+        TrainerEvidence {
+            step_seconds: samples.mean(Metric::StepSeconds),
+            data_wait_seconds,
+            data_wait_lost: data_wait_seconds.is_none() && ever(Metric::DataWaitSeconds),
+            throughput,
+            throughput_lost: throughput.is_none() && ever(Metric::Throughput),
+            loss,
+            quality,
+            loss_lost: loss.is_none() && ever(Metric::Loss),
+            quality_lost: quality.is_none() && ever(Metric::Quality),
+        }
+    }
+}
+
+/// How a number moved. None where a sample of either end is missing: one that is gone must not make a plateau.
+fn trend(samples: &Samples<'_>, metric: Metric) -> Option<Trend> {
+    let at = |row: &Option<super::Row<'_>>| row.as_ref()?.get(metric.column());
+    if at(samples.rows.last()?)?.to_bits() == DIVERGED.to_bits() {
+        return Some(Trend::Diverged);
+    }
+    let third = samples.expected.div_ceil(3);
+    // Looks that were never taken leave no place, so the ends can't be told then.
+    if samples.rows.len() < samples.expected || samples.rows.len() < 2 * third {
+        return None;
+    }
+    let mean = |rows: &[Option<super::Row<'_>>]| {
+        let sum = rows.iter().map(at).sum::<Option<f64>>()?;
+        Some(sum / rows.len() as f64).filter(|mean| mean.is_finite())
+    };
+    let (first, last) = (mean(&samples.rows[..third])?, mean(&samples.rows[samples.rows.len() - third..])?);
+    Some(Trend::Moved { first, last })
+}

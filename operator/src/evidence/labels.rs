@@ -1,0 +1,65 @@
+//! Whose a series is: which of the label schemes of scraping carries the pod, and which GPU it is of.
+
+use crate::signals::client::Labelled;
+
+/// How a scrape of the exporter carries the pod that uses a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    /// `exported_pod`: the scrape did not honour the exporter's labels, and `pod` is the exporter itself.
+    Exported,
+    /// `pod_name`: the exporter's own old spelling.
+    Old,
+    /// `pod`: honoured, unless it is the exporter's own, which nobody's workload is.
+    Honoured,
+    /// No pod at all: an idle GPU, or the kubelet did not tell the exporter.
+    Missing,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Exported, Self::Old, Self::Honoured, Self::Missing];
+
+    /// The label that carries the pod.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Exported => "exported_pod",
+            Self::Old => "pod_name",
+            Self::Honoured => "pod",
+            Self::Missing => "none",
+        }
+    }
+
+    const fn labels(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Exported => Some(("exported_namespace", "exported_pod")),
+            Self::Old => Some(("pod_namespace", "pod_name")),
+            Self::Honoured => Some(("namespace", "pod")),
+            Self::Missing => None,
+        }
+    }
+}
+
+/// A label that is there and not empty.
+pub fn label<'a>(labels: &'a impl Labelled, name: &str) -> Option<&'a str> {
+    labels.label(name).filter(|value| !value.is_empty())
+}
+
+/// The scheme that carries a pod here, the pod's namespace and its name.
+pub fn owner(labels: &impl Labelled) -> Option<(Scheme, &str, &str)> {
+    Scheme::ALL.into_iter().find_map(|scheme| {
+        let (namespace, pod) = scheme.labels()?;
+        Some((scheme, label(labels, namespace)?, label(labels, pod)?))
+    })
+}
+
+/// Writes the name of the GPU or MIG instance that a series is of; false where it names none.
+pub fn gpu(labels: &impl Labelled, name: &mut String) -> bool {
+    let Some(uuid) = label(labels, "UUID").or_else(|| label(labels, "gpu_uuid")) else { return false };
+    name.clear();
+    name.push_str(uuid);
+    if let Some(instance) = label(labels, "GPU_I_ID") {
+        name.push('/');
+        name.push_str(instance);
+    }
+    true
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::config::Config;
+use crate::signals::client::EndpointConfig;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::post;
+use tokio::net::TcpListener;
+
+const ONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
+        {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]}}"#;
+const NONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#;
+const REFUSED: &str = r#"{"status":"error","errorType":"execution","error":"too many samples"}"#;
+const PARTIAL: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
+        {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]},"warnings":["store down"]}"#;
+
+type Answer = (StatusCode, &'static str);
+
+/// A lane whose Prometheus answers what `answer` says to each query.
+async fn lane(answer: impl Fn(&str) -> Answer + Clone + Send + Sync + 'static, recorded: bool) -> Lane {
+    // The operator's main does this once; here each test may be the first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answer = async move |asked: String| answer(&asked).into_response();
+    let router = Router::new().route("/api/v1/query", post(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    Lane {
+        endpoint: Endpoint::new(EndpointConfig::new("main", url)).unwrap(),
+        matchers: BTreeMap::new(),
+        config: EvidenceConfig { recorded, ..Config::default().evidence },
+        watched: watch::channel(Arc::default()).1,
+        verdicts: Verdicts::default(),
+        shown: Shown::default(),
+        interval: SignedDuration::from_mins(1),
+        deadline: Duration::from_secs(5),
+    }
+}
+
+/// Prometheus answers everything but questions about vLLM, to which it gives `trouble`.
+async fn looking(trouble: Answer) -> Slice {
+    let answer = move |asked: &str| if asked.contains("vllm") { trouble } else { (StatusCode::OK, ONE) };
+    lane(answer, false).await.look(Timestamp::now(), &mut Told::default()).await.unwrap()
+}
+
+fn value(slice: &Slice, metric: Metric) -> Option<f64> {
+    slice.get(&("demo".to_owned(), "a".to_owned()), "g", metric)
+}
+
+#[tokio::test]
+async fn a_question_without_an_answer_leaves_the_others_theirs() {
+    for trouble in [
+        (StatusCode::UNPROCESSABLE_ENTITY, REFUSED),
+        (StatusCode::SERVICE_UNAVAILABLE, ""),
+        (StatusCode::OK, "<html>"),
+        (StatusCode::OK, PARTIAL),
+    ] {
+        let slice = looking(trouble).await;
+
+        for known in [Metric::Engine, Metric::Power, Metric::Batch, Metric::StepSeconds] {
+            assert_eq!(value(&slice, known), Some(0.5), "{known:?}");
+        }
+        for spoiled in [Metric::Running, Metric::Kv, Metric::FirstTokenSeconds] {
+            assert_eq!((value(&slice, spoiled), slice.series(spoiled)), (None, 0), "{spoiled:?} after {trouble:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_prometheus_that_answers_nothing_ends_the_look() {
+    let lane = lane(|_| (StatusCode::SERVICE_UNAVAILABLE, ""), false).await;
+
+    let looked = lane.look(Timestamp::now(), &mut Told::default()).await;
+
+    assert!(matches!(looked, Err(LookError::Fetch(FetchError::Http { status: 503, .. }))), "{looked:?}");
+}
+
+#[tokio::test]
+async fn what_is_recorded_is_read_by_its_recorded_name() {
+    let answer = |asked: &str| (StatusCode::OK, if asked.contains("evidence_engine") { ONE } else { NONE });
+    let lane = lane(answer, true).await;
+
+    let slice = lane.look(Timestamp::now(), &mut Told::default()).await.unwrap();
+
+    assert_eq!((value(&slice, Metric::Engine), value(&slice, Metric::Sm)), (Some(0.5), None));
+}
+
+#[tokio::test]
+async fn what_was_to_be_recorded_and_is_not_is_asked_for_directly_and_that_is_said() {
+    let answer = |asked: &str| (StatusCode::OK, if asked.contains("DCGM_FI_DEV_GPU_UTIL") { ONE } else { NONE });
+    let lane = lane(answer, true).await;
+    let mut told = Told::default();
+
+    let slice = lane.look(Timestamp::now(), &mut told).await.unwrap();
+
+    assert_eq!(value(&slice, Metric::Util), Some(0.005));
+    assert_eq!(told.not_recorded(), [Metric::Util]);
+}
+
+#[test]
+fn looks_are_kept_for_the_longest_window_in_use() {
+    let watched = |minutes: &[i64]| -> Vec<Watched> {
+        minutes.iter().map(|minutes| crate::evidence::tests::watching(SignedDuration::from_mins(*minutes))).collect()
+    };
+
+    assert_eq!(longest(&[]), SignedDuration::from_mins(30));
+    assert_eq!(longest(&watched(&[10, 90])), SignedDuration::from_mins(90));
+    assert_eq!(longest(&watched(&[10])), SignedDuration::from_mins(30));
+}

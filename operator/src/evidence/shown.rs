@@ -1,0 +1,158 @@
+//! What the lane found to look at, as metrics and once in the log: a name that nobody sends any more is no silence.
+
+use super::labels::Scheme;
+use super::metric::Metric;
+use super::slice::Slice;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use std::collections::BTreeSet;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfMetric {
+    metric: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfScheme {
+    scheme: String,
+}
+
+/// The lane's metrics. Clones show the same.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    series: Family<OfMetric, Gauge>,
+    schemes: Family<OfScheme, Gauge>,
+    not_recorded: Family<OfMetric, Gauge>,
+}
+
+impl Shown {
+    /// Adds them to what `/metrics` shows.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("evidence_series", "Series that a metric of the gate's evidence has", self.series.clone());
+        let help = "Series of GPUs, by the label that carries the pod which uses the GPU";
+        registry.register("evidence_label_scheme", help, self.schemes.clone());
+        let help = "1 where a metric was to be recorded and had to be asked for directly";
+        registry.register("evidence_not_recorded", help, self.not_recorded.clone());
+    }
+
+    fn look(&self, slice: &Slice, told: &Told) {
+        for metric in told.asked.iter() {
+            self.series.get_or_create(&OfMetric { metric: metric.name() }).set(whole(slice.series(*metric)));
+            let direct = told.not_recorded.contains(metric);
+            self.not_recorded.get_or_create(&OfMetric { metric: metric.name() }).set(i64::from(direct));
+        }
+        for scheme in Scheme::ALL {
+            let label = OfScheme { scheme: scheme.label().to_owned() };
+            self.schemes.get_or_create(&label).set(whole(slice.carried(scheme)));
+        }
+    }
+}
+
+fn whole(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// What was told last, so that only what is new is told.
+#[derive(Debug, Default)]
+pub struct Told {
+    asked: BTreeSet<Metric>,
+    silent: Option<BTreeSet<Metric>>,
+    not_recorded: BTreeSet<Metric>,
+    schemes: Option<Vec<Scheme>>,
+    unattributed: bool,
+}
+
+impl Told {
+    /// A metric was asked for, and answered: `directly` where its recording rule should have, and did not.
+    pub fn answered(&mut self, metric: Metric, name: Option<&str>, directly: bool) {
+        self.asked.insert(metric);
+        if !directly {
+            self.not_recorded.remove(&metric);
+        } else if self.not_recorded.insert(metric) {
+            let name = name.unwrap_or_default();
+            tracing::warn!(
+                name,
+                "a recording rule has no series, so its expression is asked for directly: enable the chart's prometheusRules, \
+                 or unset evidence.recorded"
+            );
+        }
+    }
+
+    /// What should have been recorded.
+    #[cfg(test)]
+    pub fn not_recorded(&self) -> Vec<Metric> {
+        self.not_recorded.iter().copied().collect()
+    }
+
+    /// Shows a whole look, and tells what has changed since the last one.
+    pub fn look(&mut self, slice: &Slice, shown: &Shown) {
+        shown.look(slice, self);
+        let silent: BTreeSet<_> = self.asked.iter().copied().filter(|metric| slice.series(*metric) == 0).collect();
+        if self.silent.as_ref() != Some(&silent) {
+            let names: Vec<_> = silent.iter().map(|metric| metric.name()).collect();
+            tracing::info!(metrics = ?names, "evidence without any series: the rules that read it stay silent");
+            self.silent = Some(silent);
+        }
+        let schemes: Vec<_> = Scheme::ALL.into_iter().filter(|scheme| slice.carried(*scheme) > 0).collect();
+        if self.schemes.as_ref() != Some(&schemes) {
+            let labels: Vec<_> = schemes.iter().map(|scheme| scheme.label()).collect();
+            tracing::info!(?labels, "the labels that carry the pods of GPUs");
+            self.schemes = Some(schemes);
+        }
+    }
+
+    /// Tells once when series of GPUs exist, and none carries a pod that should have some.
+    pub fn attribution(&mut self, missing: bool) {
+        if missing && !self.unattributed {
+            tracing::warn!(
+                "no series of a GPU carries a pod of a workload that wants to grow: check the exporter's access to the \
+                 kubelet's pod resources, and which of its labels the scrape keeps"
+            );
+        }
+        self.unattributed = missing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals::client::Row;
+    use jiff::Timestamp;
+    use prometheus_client::encoding::text::encode;
+
+    fn row(labels: &[(&str, &str)]) -> Row {
+        let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Row { labels, value: 0.5, at: Timestamp::UNIX_EPOCH }
+    }
+
+    /// dcgm-exporter#646, #700, #482 and vllm PR#18354: renamed metrics, which consumers silently do not read.
+    #[test]
+    fn a_metric_without_series_and_the_labels_that_carry_pods_are_shown() {
+        let (shown, mut told, mut registry) = (Shown::default(), Told::default(), Registry::default());
+        shown.register(&mut registry);
+        let mut slice = Slice::ending(Timestamp::UNIX_EPOCH);
+        let exported = [("exported_namespace", "demo"), ("exported_pod", "a"), ("pod", "exporter"), ("UUID", "g")];
+        slice.take(Metric::Engine, vec![row(&exported), row(&[("UUID", "idle")])]);
+        told.answered(Metric::Engine, None, false);
+        told.answered(Metric::Kv, Some("wellfed:evidence_kv"), true);
+
+        told.look(&slice, &shown);
+
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        for line in [
+            r#"evidence_series{metric="engine"} 2"#,
+            r#"evidence_series{metric="kv"} 0"#,
+            r#"evidence_label_scheme{scheme="exported_pod"} 1"#,
+            r#"evidence_label_scheme{scheme="pod"} 0"#,
+            r#"evidence_label_scheme{scheme="none"} 1"#,
+            r#"evidence_not_recorded{metric="engine"} 0"#,
+            r#"evidence_not_recorded{metric="kv"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+        assert_eq!(told.silent, Some(BTreeSet::from([Metric::Kv])));
+    }
+}

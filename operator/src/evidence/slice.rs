@@ -1,0 +1,166 @@
+//! One look, as it is filled.
+
+use super::boards::{Board, board_of};
+use super::labels::{self, Scheme, label};
+use super::metric::{Metric, Subject};
+use super::numbering::{Id, Numbering};
+use super::table::Table;
+use crate::signals::client::{Labelled, Row};
+use jiff::Timestamp;
+use std::collections::HashMap;
+
+/// Which pod: namespace and name.
+pub type PodKey = (String, String);
+
+/// What a pod says of itself as a whole belongs to no thing of it.
+pub const WHOLE: Id = 0;
+
+/// One look, each name kept once.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Its end.
+    pub at: Timestamp,
+    pub(super) pods: Numbering,
+    pub(super) boards: Numbering,
+    pub(super) containers: Numbering,
+    pub(super) gpus: Table,
+    pub(super) by_container: Table,
+    pub(super) by_pod: Table,
+    pub(super) products: HashMap<Id, &'static Board>,
+    /// Series that each metric had, believed or not.
+    series: [usize; Metric::ALL.len()],
+    /// Series of GPUs by the scheme that carries their pod.
+    schemes: [usize; Scheme::ALL.len()],
+    gpu: String,
+    pod: String,
+}
+
+impl Slice {
+    /// An empty look that ends at `at`.
+    pub fn ending(at: Timestamp) -> Self {
+        Self {
+            at,
+            pods: Numbering::default(),
+            boards: Numbering::default(),
+            containers: Numbering::default(),
+            gpus: Table::of(Subject::Gpu.metrics()),
+            by_container: Table::of(Subject::Container.metrics()),
+            by_pod: Table::of(Subject::Server.metrics()),
+            products: HashMap::new(),
+            series: [0; Metric::ALL.len()],
+            schemes: [0; Scheme::ALL.len()],
+            gpu: String::new(),
+            pod: String::new(),
+        }
+    }
+
+    /// Takes in the answer to one metric's question; what can't be a measurement is left out.
+    pub fn take(&mut self, metric: Metric, rows: Vec<Row>) {
+        for row in rows {
+            self.take_row(metric, &row.labels, row.value);
+        }
+    }
+
+    /// Takes in one row of the answer to one metric's question.
+    pub fn take_row(&mut self, metric: Metric, labels: &impl Labelled, value: f64) {
+        self.series[metric.index()] += 1;
+        let owner = labels::owner(labels);
+        if metric.subject() == Subject::Gpu {
+            let scheme = owner.map_or(Scheme::Missing, |(scheme, ..)| scheme);
+            self.schemes[scheme as usize] += 1;
+        }
+        let (Some(value), Some((_, namespace, pod))) = (metric.believed(value), owner) else { return };
+        match metric.subject() {
+            Subject::Gpu => {
+                let mut name = std::mem::take(&mut self.gpu);
+                if labels::gpu(labels, &mut name) {
+                    if let Some(model) = label(labels, "modelName") {
+                        self.note_product(&name, model);
+                    }
+                    let key = (self.pod(namespace, pod), self.boards.id(&name));
+                    self.gpus.note(key, metric.column(), value);
+                }
+                self.gpu = name;
+            }
+            Subject::Container => {
+                let Some(container) = label(labels, "container") else { return };
+                let key = (self.pod(namespace, pod), self.containers.id(container));
+                self.by_container.note(key, metric.column(), value);
+            }
+            Subject::Server => {
+                let key = (self.pod(namespace, pod), WHOLE);
+                self.by_pod.note(key, metric.column(), value);
+            }
+        }
+    }
+
+    /// One GPU's value over the time of this look, in our unit.
+    pub fn note_gpu(&mut self, pod: &PodKey, gpu: &str, metric: Metric, value: f64) {
+        let key = (self.pod(&pod.0, &pod.1), self.boards.id(gpu));
+        self.gpus.note(key, metric.column(), value);
+    }
+
+    /// The product of a GPU, as the driver names it.
+    pub fn note_product(&mut self, gpu: &str, model: &str) {
+        if let Some(board) = board_of(model) {
+            let id = self.boards.id(gpu);
+            self.products.insert(id, board);
+        }
+    }
+
+    /// One container's value over the time of this look, in our unit.
+    pub fn note_container(&mut self, pod: &PodKey, container: &str, metric: Metric, value: f64) {
+        let key = (self.pod(&pod.0, &pod.1), self.containers.id(container));
+        self.by_container.note(key, metric.column(), value);
+    }
+
+    /// What a pod says as a whole (its server, its trainer, its network) over the time of this look, in our unit. A loss or
+    /// an evaluation that is no number any more is infinite.
+    pub fn note_server(&mut self, pod: &PodKey, metric: Metric, value: f64) {
+        let key = (self.pod(&pod.0, &pod.1), WHOLE);
+        self.by_pod.note(key, metric.column(), value);
+    }
+
+    /// Takes a metric out again: its answer broke off.
+    pub fn forget(&mut self, metric: Metric) {
+        self.series[metric.index()] = 0;
+        let table = match metric.subject() {
+            Subject::Gpu => &mut self.gpus,
+            Subject::Container => &mut self.by_container,
+            Subject::Server => &mut self.by_pod,
+        };
+        table.forget(metric.column());
+    }
+
+    /// One value of a GPU, a container or (with any `thing`) of a pod as a whole; none where it was not believed or seen.
+    pub fn get(&self, pod: &PodKey, thing: &str, metric: Metric) -> Option<f64> {
+        let pod = self.pods.get(&joined(&pod.0, &pod.1))?;
+        match metric.subject() {
+            Subject::Gpu => self.gpus.get((pod, self.boards.get(thing)?), metric.column()),
+            Subject::Container => self.by_container.get((pod, self.containers.get(thing)?), metric.column()),
+            Subject::Server => self.by_pod.get((pod, WHOLE), metric.column()),
+        }
+    }
+
+    /// How many series a metric had, believed or not.
+    pub const fn series(&self, metric: Metric) -> usize {
+        self.series[metric.index()]
+    }
+
+    /// How many series of GPUs carry their pod in this way.
+    pub const fn carried(&self, scheme: Scheme) -> usize {
+        self.schemes[scheme as usize]
+    }
+
+    fn pod(&mut self, namespace: &str, pod: &str) -> Id {
+        // Written into one buffer again and again: a look has millions of rows.
+        self.pod.clear();
+        self.pod.extend([namespace, "/", pod]);
+        self.pods.id(&self.pod)
+    }
+}
+
+/// A pod's namespace and name as one: neither can hold a slash.
+pub fn joined(namespace: &str, pod: &str) -> String {
+    [namespace, "/", pod].concat()
+}

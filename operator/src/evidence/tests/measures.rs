@@ -1,0 +1,163 @@
+//! What is made of links, memory, trainers and ends of containers.
+
+use super::*;
+use crate::evidence::DIVERGED;
+use wellfed_engine::evidence::{Exits, GpuEvidence, Trend};
+use wellfed_engine::span::Span;
+
+fn gpu(slices: Vec<Slice>) -> GpuEvidence {
+    seen(slices).gpus[0]
+}
+
+/// Every minute, the whole window long, what `at` says of it.
+fn every_minute(minutes: i64, at: impl Fn(i64) -> Vec<(Metric, f64)>) -> Evidence {
+    let slices = (1..=minutes).map(|minute| said(minute, &at(minute))).collect();
+    history(slices).evidence(&watched(0, &[("a", -60)])).unwrap()
+}
+
+fn rounded(span: Option<Span>) -> Option<(f64, f64, f64)> {
+    let round = |value: f64| (value * 1000.0).round() / 1000.0;
+    span.map(|span| (round(span.mean), round(span.low), round(span.high)))
+}
+
+#[test]
+fn a_link_is_as_busy_as_its_busier_direction() {
+    let both = [(Metric::NvlinkRx, 90.0e9), (Metric::NvlinkTx, 225.0e9), (Metric::PcieRx, 16.0e9)];
+
+    assert_eq!(rounded(gpu(vec![said(1, &both)]).nvlink), Some((0.5, 0.5, 0.5)), "of 450 GB/s");
+    assert_eq!(rounded(gpu(vec![said(1, &both)]).pcie), Some((0.25, 0.25, 1.0)), "the other direction may be full");
+    assert_eq!(gpu(vec![said(1, &both)]).pcie_rx.map(|span| span.mean), Some(16.0e9));
+    assert_eq!(gpu(vec![said(1, &[(Metric::Engine, 0.5)])]).nvlink, None, "no series is no traffic of zero");
+    assert_eq!(gpu(vec![said(1, &[(Metric::NvlinkRx, 9.0e11), (Metric::NvlinkTx, 0.0)])]).nvlink, None);
+}
+
+#[test]
+fn links_of_an_unknown_product_have_no_share() {
+    let mut slice = Slice::ending(at(1));
+    let unknown = [("namespace", "demo"), ("pod", "a"), ("UUID", "g"), ("modelName", "NVIDIA Z900")];
+    for metric in [Metric::NvlinkRx, Metric::NvlinkTx, Metric::PcieRx, Metric::PcieTx] {
+        slice.take(metric, vec![row(1.0e9, &unknown)]);
+    }
+
+    assert_eq!((gpu(vec![slice.clone()]).nvlink, gpu(vec![slice]).pcie), (None, None));
+}
+
+#[test]
+fn an_engine_that_is_busy_every_other_minute_swings_though_each_minute_is_even() {
+    let alternating = |minute: i64| {
+        let engine = if minute % 2 == 0 { 0.95 } else { 0.1 };
+        vec![(Metric::Engine, engine), (Metric::Swing, 0.0)]
+    };
+    let missing = |minute: i64| if minute == 5 { vec![(Metric::Util, 5.0)] } else { alternating(minute) };
+
+    assert_eq!(rounded(every_minute(10, alternating).gpus[0].swing), Some((0.425, 0.425, 0.425)));
+    let (mean, low, high) = rounded(every_minute(10, missing).gpus[0].swing).unwrap();
+    assert!(low < 0.425 && low < mean && high > 0.499, "{low} {mean} {high}");
+    let within = [(Metric::Engine, 0.5), (Metric::Swing, 0.3)];
+    assert_eq!(rounded(gpu(vec![said(1, &within)]).swing), Some((0.3, 0.3, 0.3)));
+}
+
+#[test]
+fn memory_clock_and_the_fp32_pipe_are_means() {
+    let gpu = gpu(vec![said(1, &[(Metric::Memory, 0.94), (Metric::Clock, 1_980.0), (Metric::Fp32, 0.6)])]);
+
+    assert_eq!(rounded(gpu.memory), Some((0.94, 0.94, 0.94)));
+    assert_eq!(rounded(gpu.clock), Some((1_980.0, 1_980.0, 1_980.0)));
+    assert_eq!(rounded(gpu.fp32), Some((0.6, 0.6, 0.6)));
+}
+
+#[test]
+fn network_belongs_to_the_container_that_uses_the_gpus() {
+    let traffic = [(Metric::NetworkRx, 3.0e9), (Metric::NetworkTx, 1.0e9)];
+
+    assert_eq!(seen(vec![said(1, &traffic)]).containers[0].network, Some(Span::exact(3.0e9)));
+}
+
+#[test]
+fn a_server_tells_of_its_requests() {
+    let values = [
+        (Metric::QueueSeconds, 1.5),
+        (Metric::FirstTokenSeconds, 2.0),
+        (Metric::WholeSeconds, 9.0),
+        (Metric::PromptSpread, 4.0),
+        (Metric::OutputTokens, 180.0),
+        (Metric::OutputCap, 4_096.0),
+    ];
+    let server = seen(vec![said(1, &values)]).servers[0];
+    let means = [
+        server.queue_seconds,
+        server.first_token_seconds,
+        server.whole_seconds,
+        server.prompt_spread,
+        server.output_tokens,
+        server.output_cap,
+    ];
+
+    assert_eq!(means.map(|span| span.map(|span| span.mean)), [1.5, 2.0, 9.0, 4.0, 180.0, 4_096.0].map(Some));
+}
+
+#[test]
+fn a_trainer_tells_of_its_steps_and_of_its_loss() {
+    let evidence = every_minute(9, |minute| {
+        let loss = 4.0 - 0.25 * minute as f64;
+        vec![
+            (Metric::StepSeconds, 0.8),
+            (Metric::DataWaitSeconds, 0.3),
+            (Metric::Throughput, 640.0),
+            (Metric::Loss, loss),
+        ]
+    });
+    let trainer = evidence.trainers[0];
+
+    assert_eq!(rounded(trainer.step_seconds), Some((0.8, 0.8, 0.8)));
+    assert_eq!(rounded(trainer.data_wait_seconds), Some((0.3, 0.3, 0.3)));
+    assert_eq!(rounded(trainer.throughput), Some((640.0, 640.0, 640.0)));
+    assert_eq!((trainer.loss, trainer.quality), (Some(Trend::Moved { first: 3.5, last: 2.0 }), None));
+}
+
+#[test]
+fn a_data_wait_that_was_said_and_is_not_any_more_is_lost() {
+    let slices = vec![said(1, &[(Metric::DataWaitSeconds, 0.3)]), said(2, &[(Metric::StepSeconds, 0.8)])];
+
+    assert!(seen(slices).trainers[0].data_wait_lost);
+    assert!(!seen(vec![said(1, &[(Metric::StepSeconds, 0.8)])]).trainers[0].data_wait_lost);
+}
+
+#[test]
+fn a_loss_diverged_only_if_its_newest_sample_is_no_number() {
+    let loss = |values: [Option<f64>; 6]| {
+        let evidence = every_minute(6, |minute| {
+            let loss = values[usize::try_from(minute - 1).unwrap()].map(|value| (Metric::Loss, value));
+            loss.into_iter().chain([(Metric::StepSeconds, 1.0)]).collect()
+        });
+        evidence.trainers[0].loss
+    };
+    let one = Some(1.0);
+
+    assert_eq!(loss([one, one, one, one, one, Some(f64::NAN)]), Some(Trend::Diverged));
+    assert_eq!(loss([one, one, Some(f64::NAN), one, one, one]), Some(Trend::Moved { first: 1.0, last: 1.0 }));
+    assert_eq!(loss([one, one, one, one, Some(DIVERGED), None]), None, "what came after is unknown");
+    assert_eq!(loss([one, None, one, one, one, one]), None, "a sample that is gone makes no plateau");
+}
+
+#[test]
+fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is_listed_with_them() {
+    let exit = |pod: &str, minute, cause| Exit { pod: pod.to_owned(), at: at(minute), cause };
+    let workload = Watched {
+        exits: vec![
+            exit("a", 5, ExitCause::HostMemory),
+            exit("a", -2, ExitCause::Failed),
+            exit("loops", 7, ExitCause::GpuMemory),
+            exit("loops", 9, ExitCause::GpuMemory),
+        ],
+        slo_breached: true,
+        ..watched(8, &[("a", -60)])
+    };
+
+    let evidence = history(vec![said(9, &[(Metric::Engine, 0.5)])]).evidence(&workload).unwrap();
+
+    let exits: Vec<_> = evidence.containers.iter().map(|container| container.exits).collect();
+    let expected = [Exits { host_memory: 1, ..Exits::default() }, Exits { gpu_memory: 2, ..Exits::default() }];
+    assert_eq!(exits, expected);
+    assert_eq!((evidence.expected_gpus, evidence.servers.len(), evidence.slo_breached), (1, 1, true));
+}

@@ -1,0 +1,214 @@
+//! Public bug reports about metrics, and what becomes of each here. The references are those of the issue trackers.
+
+use super::*;
+use wellfed_engine::judge;
+use wellfed_engine::opinion::{Gap, Lean};
+
+/// A GPU that does little all the time: half an hour of it refuses, if it is believed.
+const STARVED: [(Metric, f64); 5] =
+    [(Metric::Util, 22.0), (Metric::Engine, 0.22), (Metric::Sm, 0.12), (Metric::Dram, 0.05), (Metric::Tensor, 0.04)];
+
+fn labelled(minute: i64, values: &[(Metric, f64)], labels: &[(&str, &str)]) -> Slice {
+    let mut slice = Slice::ending(at(minute));
+    for (metric, value) in values {
+        slice.take(*metric, vec![row(*value, labels)]);
+    }
+    slice
+}
+
+/// Ten minutes of what `look` gives for each of them, about pod `a`.
+fn evidence(look: impl Fn(i64) -> Slice) -> Evidence {
+    history((1..=10).map(look).collect()).evidence(&watched(0, &[("a", -60)])).unwrap()
+}
+
+fn lean(look: impl Fn(i64) -> Slice) -> Lean {
+    judge(&evidence(look)).lean
+}
+
+const UNSEEN: Lean = Lean::Unknown(Gap::GpusUnseen { seen: 0, expected: 1 });
+const OF_A: [(&str, &str); 3] = [("namespace", "demo"), ("pod", "a"), ("UUID", "g")];
+
+#[test]
+fn the_control_a_starved_gpu_whose_series_are_whole_is_refused() {
+    assert!(matches!(lean(|minute| labelled(minute, &STARVED, &OF_A)), Lean::Refuse(_)));
+}
+
+#[test]
+fn dcgm_exporter_342_349_188_411_477_series_without_pod_labels_are_nobodys() {
+    let bare = [("UUID", "g"), ("gpu", "0")];
+    let exporters_own = [("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x"), ("UUID", "g")];
+
+    assert_eq!(lean(|minute| labelled(minute, &STARVED, &bare)), UNSEEN);
+    assert_eq!(lean(|minute| labelled(minute, &STARVED, &exporters_own)), UNSEEN);
+}
+
+#[test]
+fn dcgm_exporter_655_the_case_of_the_host_label_changes_nothing() {
+    let with = |host: &'static str| {
+        let labels = [&OF_A[..], &[(host, "node-1")]].concat();
+        lean(move |minute| labelled(minute, &STARVED, &labels))
+    };
+
+    assert_eq!(with("Hostname"), with("hostname"));
+    assert!(matches!(with("Hostname"), Lean::Refuse(_)));
+}
+
+#[test]
+fn dcgm_exporter_76_85_363_each_spelling_of_the_pod_label_is_read() {
+    let old =
+        [("pod_namespace", "demo"), ("pod_name", "a"), ("namespace", "gpu-operator"), ("pod", "x"), ("UUID", "g")];
+
+    assert!(matches!(lean(|minute| labelled(minute, &STARVED, &old)), Lean::Refuse(_)));
+}
+
+#[test]
+fn dcgm_exporter_151_201_144_307_582_a_time_sliced_gpu_only_advises() {
+    let sliced = |minute| {
+        let mut slice = labelled(minute, &STARVED, &OF_A);
+        for (metric, value) in STARVED {
+            slice.take(metric, vec![row(value, &[("namespace", "demo"), ("pod", "other"), ("UUID", "g")])]);
+        }
+        slice
+    };
+
+    assert!(evidence(sliced).gpus[0].shared);
+    assert!(!matches!(lean(sliced), Lean::Refuse(_)));
+}
+
+#[test]
+fn dcgm_exporter_216_105_430_397_under_mig_the_engine_speaks_and_utilisation_of_zero_does_not() {
+    let instance = [&OF_A[..], &[("GPU_I_ID", "3"), ("GPU_I_PROFILE", "3g.40gb")]].concat();
+    let busy = [(Metric::Util, 0.0), (Metric::Engine, 0.8), (Metric::Dram, 0.5), (Metric::Tensor, 0.3)];
+
+    let seen = evidence(|minute| labelled(minute, &busy, &instance));
+
+    assert_eq!(seen.gpus[0].activity().map(|span| (span.mean * 10.0).round()), Some(8.0));
+    assert_eq!(judge(&seen).lean, Lean::Allow);
+}
+
+#[test]
+fn dcgm_138_two_instances_of_one_card_are_two_gpus_of_two_pods_and_not_shared() {
+    let mut slice = Slice::ending(at(1));
+    for (pod, instance) in [("a", "1"), ("b", "2")] {
+        let labels = [("namespace", "demo"), ("pod", pod), ("UUID", "g"), ("GPU_I_ID", instance)];
+        slice.take(Metric::Engine, vec![row(0.5, &labels)]);
+    }
+    let seen = history(vec![slice]).evidence(&watched(0, &[("a", -60), ("b", -60)])).unwrap();
+
+    assert_eq!(seen.gpus.iter().map(|gpu| gpu.shared).collect::<Vec<_>>(), [false, false]);
+}
+
+#[test]
+fn dcgm_exporter_395_22_50_349_without_profiling_utilisation_stands_in() {
+    let seen = evidence(|minute| labelled(minute, &[(Metric::Util, 95.0)], &OF_A));
+
+    assert_eq!(activity(&seen), [] as [f64; 0]);
+    assert_eq!(seen.gpus[0].activity().map(|span| (span.mean * 100.0).round()), Some(95.0));
+    assert_eq!(judge(&seen).lean, Lean::Allow);
+}
+
+#[test]
+fn dcgm_exporter_68_dcgm_303_profiling_of_zero_on_a_gpu_that_works_is_broken_telemetry() {
+    let broken = [
+        (Metric::Util, 100.0),
+        (Metric::Engine, 0.0),
+        (Metric::Tensor, 0.0),
+        (Metric::Dram, 0.0),
+        (Metric::Power, 600.0),
+        (Metric::PowerLimit, 700.0),
+    ];
+
+    assert_eq!(lean(|minute| labelled(minute, &broken, &OF_A)), Lean::Unknown(Gap::Contradiction { gpus: 1 }));
+}
+
+#[test]
+fn gpu_monitoring_tools_188_values_that_stand_still_while_the_power_moves_are_stale() {
+    let watts = |minute: i64| if minute % 2 == 0 { 300.0 } else { 420.0 };
+    let with_power = |minute, watts| labelled(minute, &[&STARVED[..], &[(Metric::Power, watts)]].concat(), &OF_A);
+
+    let frozen = evidence(|minute| with_power(minute, watts(minute)));
+    assert_eq!((frozen.gpus[0].activity(), frozen.gpus[0].engine_lost), (None, true));
+    assert_eq!(judge(&frozen).lean, UNSEEN);
+    assert!(matches!(lean(|minute| with_power(minute, 300.0)), Lean::Refuse(_)), "an even load draws even power");
+}
+
+#[test]
+fn dcgm_56_62_a_profiler_that_freezes_the_counters_makes_no_verdict_of_their_last_values() {
+    let profiled = |minute: i64| {
+        let moving = 0.4 + 0.01 * minute as f64;
+        let values = [(Metric::Engine, 0.25), (Metric::Sm, 0.1), (Metric::Power, 500.0 * moving)];
+        labelled(minute, &values, &OF_A)
+    };
+
+    assert_eq!(lean(profiled), UNSEEN);
+}
+
+#[test]
+fn dcgm_202_blank_values_are_unknown_until_samples_resume() {
+    let blank = 9_223_372_036_854_775_794.0;
+    let blanks = STARVED.map(|(metric, _)| (metric, blank));
+    let until =
+        |resumed: i64| lean(move |minute| labelled(minute, if minute < resumed { &blanks } else { &STARVED }, &OF_A));
+
+    assert_eq!(until(99), UNSEEN);
+    assert!(!matches!(until(9), Lean::Refuse(_)), "two minutes of samples prove nothing about ten");
+    assert!(matches!(until(1), Lean::Refuse(_)));
+}
+
+#[test]
+fn dcgm_exporter_readme_sentinels_and_impossible_values_are_no_samples() {
+    for value in [9_223_372_036_854_775_794.0, f64::NAN, -1.0, 101.0, 1.0e9, f64::INFINITY] {
+        let seen = evidence(|minute| labelled(minute, &[(Metric::Util, value), (Metric::Engine, value)], &OF_A));
+        assert_eq!(seen.gpus.iter().filter_map(|gpu| gpu.activity()).count(), 0, "{value}");
+    }
+}
+
+#[test]
+fn llm_d_autoscaling_368_a_dead_pod_in_the_range_window_is_nobody() {
+    let with_the_dead = |minute| {
+        let busy = [(Metric::Engine, 0.95), (Metric::Sm, 0.7), (Metric::Tensor, 0.4)];
+        let mut slice = labelled(minute, &busy, &OF_A);
+        slice.take(Metric::Engine, vec![row(0.0, &[("namespace", "demo"), ("pod", "dead"), ("UUID", "g2")])]);
+        slice.take(Metric::Waiting, vec![row(900.0, &[("namespace", "demo"), ("pod", "dead")])]);
+        slice
+    };
+    let seen = evidence(with_the_dead);
+
+    assert_eq!((seen.gpus.len(), seen.servers.len(), seen.servers[0].waiting), (1, 1, None));
+    assert_eq!(judge(&seen).lean, Lean::Allow);
+}
+
+#[test]
+fn a_pod_whose_name_begins_like_another_s_is_not_it() {
+    let labels = [("namespace", "demo"), ("pod", "a-2"), ("UUID", "g")];
+
+    assert_eq!(lean(|minute| labelled(minute, &STARVED, &labels)), UNSEEN);
+}
+
+#[test]
+fn two_series_of_one_gpu_count_once_and_the_busier_counts() {
+    let doubled = |minute| {
+        let mut slice = Slice::ending(at(minute));
+        slice.take(Metric::Engine, vec![row(0.9, &OF_A), row(0.3, &OF_A)]);
+        slice
+    };
+    let seen = evidence(doubled);
+
+    assert_eq!((activity(&seen), seen.gpus[0].shared), (vec![0.9], false));
+}
+
+#[test]
+fn vllm_18354_29330_llm_d_509_the_kv_cache_is_asked_for_by_both_of_its_names() {
+    let asked = Metric::Kv.query("60s", &crate::config::TrainerNames::default()).unwrap();
+    let place = |name: &str| asked.find(name).unwrap_or_else(|| panic!("{name} is not in {asked}"));
+
+    assert!(place("vllm:kv_cache_usage_perc") < place("vllm:gpu_cache_usage_perc"), "the present name comes first");
+}
+
+#[test]
+fn prometheus_adapter_644_dcgm_exporter_42_no_metrics_now_and_then_prove_nothing() {
+    let flapping =
+        |minute: i64| if minute % 2 == 0 { labelled(minute, &STARVED, &OF_A) } else { Slice::ending(at(minute)) };
+
+    assert!(!matches!(lean(flapping), Lean::Refuse(_)));
+}

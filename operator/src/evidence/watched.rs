@@ -1,0 +1,64 @@
+//! Whom the lane judges: workloads that want to grow, as the last cycle saw them.
+
+use jiff::Timestamp;
+use wellfed_engine::policy::{Class, GatePolicy};
+
+/// A workload that wants to grow.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Its uid.
+    pub uid: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// What kind of work it is.
+    pub class: Class,
+    /// How it wants to be judged.
+    pub gate: GatePolicy,
+    /// Since when demand exceeds its target.
+    pub since: Timestamp,
+    /// Its Ready pods.
+    pub pods: Vec<WatchedPod>,
+    /// How the GPU containers of its pods ended lately, those that are not Ready included.
+    pub exits: Vec<Exit>,
+    /// A latency objective is exceeded, and for as long as it says.
+    pub slo_breached: bool,
+    /// Its owner declared that the model is split over the replicas.
+    pub sharded: bool,
+}
+
+/// A Ready pod.
+#[derive(Clone, Debug)]
+pub struct WatchedPod {
+    /// Its name.
+    pub name: String,
+    /// Since when it is Ready.
+    pub ready_since: Timestamp,
+    /// The container that uses its GPUs.
+    pub container: String,
+    /// Cores that this container may use.
+    pub cpu_limit: Option<f64>,
+    /// GPUs that it asks for.
+    pub gpus: u32,
+}
+
+/// How a GPU container ended once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Its pod.
+    pub pod: String,
+    /// When.
+    pub at: Timestamp,
+    /// Of what.
+    pub cause: ExitCause,
+}
+
+/// What ended a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitCause {
+    /// The GPU's memory did not suffice, by its own last words.
+    GpuMemory,
+    /// The kernel killed it for its host memory.
+    HostMemory,
+    /// Any other failure.
+    Failed,
+}

@@ -1,0 +1,82 @@
+//! The report as a table, for people.
+
+use super::figures::Figures;
+use super::report::{Report, WorkloadReport};
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use std::fmt::Write;
+
+const HEADER: [&str; 9] = [
+    "policy",
+    "GPU-hours",
+    "cost",
+    "over SLO\n(of time / requests)",
+    "finished",
+    "waiting\n(mean / most)",
+    "replicas\n(mean / most)",
+    "changes\n(reversals)",
+    "held by the gate\n(times / GPU-hours)",
+];
+
+/// One table a workload.
+pub fn table(report: &Report) -> String {
+    let mut text = format!("{}: {} simulated, seed {}\n", report.scenario, length(report.seconds), report.seed);
+    for workload in &report.workloads {
+        let slo = workload.slo_seconds.map(|slo| format!(", SLO {slo} s")).unwrap_or_default();
+        // Writing into a String can't fail.
+        let _ = writeln!(text, "\n{}{slo}\n{}", workload.name, of(workload));
+    }
+    text
+}
+
+fn of(workload: &WorkloadReport) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADER);
+    for one in &workload.policies {
+        table.add_row(row(one.policy.name(), &one.figures));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn row(policy: &str, figures: &Figures) -> Vec<String> {
+    let share = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.2} %", share * 100.0));
+    vec![
+        policy.to_owned(),
+        format!("{:.1}", figures.gpu_hours),
+        format!("{:.2}", figures.cost),
+        match (figures.time_over_slo, figures.requests_over_slo) {
+            (None, None) => "–".to_owned(),
+            (time, requests) => format!("{} / {}", share(time), share(requests)),
+        },
+        rounded(figures.done),
+        format!("{} / {}", rounded(figures.queue_mean), rounded(figures.queue_max)),
+        format!("{:.1} / {}", figures.replicas_mean, figures.replicas_max),
+        format!("{} ({})", figures.scale_events, figures.reversals),
+        match figures.refusals {
+            0 => "–".to_owned(),
+            times => format!("{times} / {:.1}", figures.gpu_hours_refused),
+        },
+    ]
+}
+
+/// Four digits, as people read them.
+fn rounded(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{:.2} G", value / 1e9),
+        value if value >= 1e6 => format!("{:.2} M", value / 1e6),
+        value if value >= 1e4 => format!("{:.1} k", value / 1e3),
+        value if value >= 100.0 => format!("{value:.0}"),
+        value => format!("{value:.1}"),
+    }
+}
+
+fn length(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds >= 86_400.0 => format!("{:.1} days", seconds / 86_400.0),
+        seconds if seconds >= 3_600.0 => format!("{:.1} hours", seconds / 3_600.0),
+        seconds => format!("{:.1} minutes", seconds / 60.0),
+    }
+}

@@ -1,0 +1,46 @@
+//! Prints how often the gate is right on both halves of the corpus, and fails where that is not often enough.
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Instant;
+use wellfed_corpus::dice::Half;
+use wellfed_corpus::score::{Score, judge_all};
+use wellfed_corpus::table::{render, told};
+
+const OUTPUT: &str = "target/bench/gate.json";
+
+/// Seed A's result with that of seed B beside it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    #[serde(flatten)]
+    seed_a: Score,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed_b: Option<Score>,
+}
+
+/// `--only-a` leaves seed B alone, which is for results and never for tuning; `--all` lists every scenario.
+fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |name: &str| arguments.iter().any(|one| one == name);
+    let started = Instant::now();
+    let seed_a = scored("seed A", Half::A, has("--all"))?;
+    let seed_b = if has("--only-a") { None } else { Some(scored("seed B", Half::B, false)?) };
+    println!("{} seconds", started.elapsed().as_secs());
+    let reached = seed_a.reaches_the_goal() && seed_b.as_ref().is_none_or(Score::reaches_the_goal);
+    let report = serde_json::to_string_pretty(&Report { seed_a, seed_b })?;
+    std::fs::create_dir_all("target/bench").context("target/bench cannot be made; run it in the repository's root")?;
+    std::fs::write(OUTPUT, report + "\n").with_context(|| format!("{OUTPUT} cannot be written"))?;
+    Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn scored(title: &str, half: Half, all: bool) -> Result<Score> {
+    let judged = judge_all(half)?;
+    let score = Score::of(&judged);
+    println!("{}", render(title, &score, &judged));
+    if all {
+        judged.iter().for_each(|one| println!("  {}", told(one)));
+    }
+    Ok(score)
+}

@@ -1,0 +1,63 @@
+//! Trainers whose GPUs wait for each other, for one CPU core, or for ever.
+
+use super::parts;
+use crate::case::Draft;
+use crate::dice::Dice;
+use crate::models::{Training, span};
+use serde_json::{Value, json};
+
+/// A trainer that its CPU and storage feed well, whose replicas share one batch if `share` says so.
+fn fed(dice: &mut Dice, index: u64, share: bool) -> (Training, Draft) {
+    let limit = f64::from(dice.whole("cpuLimit", 4, 24));
+    let training = Training { exchange: 0.0, ..parts::trainer(dice, limit) };
+    let draft = parts::trained(dice, index, limit, training);
+    let together = share.then(|| training.samples * f64::from(draft.replicas));
+    let backlog = draft.model["training"]["backlog"].as_f64().unwrap_or(0.0);
+    let training = Training { together, backlog, ..training };
+    (training, Draft { model: training.json(), ..draft })
+}
+
+/// One replica never arrives at an exchange, and all others spin in it; a restart mends it.
+pub fn stalled(dice: &mut Dice, index: u64) -> Draft {
+    let (training, draft) = fed(dice, index, index % 2 == 1);
+    let at = span(60.0 * dice.real("hangsAtMinute", 0.2, 4.0));
+    let model = training.with(&[("hang", json!({"at": at}))]);
+    Draft { model, minutes: 45, mend: vec![("model.training.hang".into(), Value::Null)], ..draft }
+}
+
+/// Kernels so small that starting them takes longer than running them; starting them as one graph mends it.
+pub fn launch_bound(dice: &mut Dice, index: u64) -> Draft {
+    let (training, draft) = fed(dice, index, true);
+    let slower = dice.real("slower", 1.4, 5.0);
+    let kernel = 1e-6 * dice.real("kernelMicroseconds", 4.0, 14.0);
+    let kernels = training.compute / kernel;
+    let launch = json!({"kernelsPerStep": kernels, "secondsPerKernel": slower * kernel});
+    let model = training.with(&[("launch", launch)]);
+    Draft { model, mend: vec![("model.training.launch.kernelsPerStep".into(), json!(kernels / 50.0))], ..draft }
+}
+
+/// Links by name and the range of what one carries, bytes a second.
+const LINKS: [(&str, f64, f64); 3] = [("NvLink", 4e10, 2e11), ("Pcie", 8e9, 2.5e10), ("Network", 1.2e9, 1.2e10)];
+
+/// A batch that is fixed for all replicas, and gradients that take longer over their link than to be computed; fewer
+/// bytes mend it.
+pub fn communication_bound(dice: &mut Dice, index: u64) -> Draft {
+    let (training, draft) = fed(dice, index, true);
+    let slower = dice.real("slower", 2.3, 5.0);
+    let (over, low, high) = LINKS[index as usize % LINKS.len()];
+    let carries = low + (high - low) * dice.real("link", 0.0, 1.0);
+    let count = f64::from(draft.replicas);
+    let bytes = (slower - 1.0) * training.compute * carries * count / (2.0 * (count - 1.0));
+    let exchange = |bytes: f64| json!({"bytesPerStep": bytes, "bytesPerSecond": carries, "over": over});
+    let model = training.with(&[("exchange", exchange(bytes))]);
+    let mend = vec![("model.training.exchange".into(), exchange(bytes / 20.0))];
+    Draft { model, gpus: 8, mend, ..draft }
+}
+
+/// One replica's GPUs run slowly, and all others wait for it in each step; another node mends it.
+pub fn straggler(dice: &mut Dice, index: u64) -> Draft {
+    let (training, draft) = fed(dice, index, index % 2 == 1);
+    let slow = json!({"replicas": 1, "clock": dice.real("clock", 0.25, 0.6), "thermal": index % 3 != 0});
+    let model = training.with(&[("slow", slow)]);
+    Draft { model, replicas: draft.replicas.max(3), mend: vec![("model.training.slow".into(), Value::Null)], ..draft }
+}

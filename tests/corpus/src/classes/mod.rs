@@ -1,0 +1,113 @@
+//! The classes of scenarios: each draws its causes, and nothing that a meter shows.
+
+mod blind;
+mod group;
+mod parts;
+mod passing;
+mod served;
+mod starved;
+mod working;
+
+use crate::case::{Case, Draft, Group, NEIGHBOUR, WORKLOAD};
+use crate::dice::{Dice, Half};
+use crate::models::span;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::path::Path;
+use wellfed_sim::scenario::Scenario;
+
+/// Scenarios of each class and half.
+pub const EACH: u64 = 12;
+
+/// A class of scenarios.
+#[derive(Clone, Copy, Debug)]
+pub struct Class {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is about.
+    pub group: Group,
+    draw: fn(&mut Dice, u64) -> Draft,
+}
+
+const fn class(name: &'static str, group: Group, draw: fn(&mut Dice, u64) -> Draft) -> Class {
+    Class { name, group, draw }
+}
+
+/// Every class.
+pub const CLASSES: &[Class] = &[
+    class("DataLoader", Group::Cause("DataLoader"), starved::data_loader),
+    class("StorageStall", Group::Cause("StorageStall"), starved::storage_stall),
+    class("SerialRequests", Group::Cause("SerialRequests"), served::serial_requests),
+    class("CpuStage", Group::Cause("CpuStage"), served::cpu_stage),
+    class("Imbalance", Group::Cause("Imbalance"), served::imbalance),
+    class("Stalled", Group::Cause("Stalled"), group::stalled),
+    class("LaunchBound", Group::Cause("LaunchBound"), group::launch_bound),
+    class("CommunicationBound", Group::Cause("CommunicationBound"), group::communication_bound),
+    class("Straggler", Group::Cause("Straggler"), group::straggler),
+    class("mild-loader", Group::Mild("DataLoader"), starved::mild_loader),
+    class("small-batch", Group::Mild("SerialRequests"), served::small_batch),
+    class("llm-prefill-heavy", Group::Working, working::prefill_heavy),
+    class("llm-mixed", Group::Working, working::mixed),
+    class("llm-decode-heavy", Group::Working, working::decode_heavy),
+    class("llm-kv-limited", Group::Working, working::kv_limited),
+    class("vision-service", Group::Working, working::vision),
+    class("training-at-work", Group::Working, working::training),
+    class("bursty", Group::Working, passing::bursty),
+    class("warm-up", Group::Working, passing::warm_up),
+    class("evaluation-phase", Group::Working, passing::evaluation),
+    class("checkpoint-phase", Group::Working, passing::checkpoint),
+    class("spot-restart", Group::Working, passing::spot_restart),
+    class("idle", Group::Idle, passing::idle),
+    class("shared-device", Group::Unknown, blind::shared),
+    class("broken-telemetry", Group::Unknown, blind::broken),
+];
+
+/// Every scenario of `half`.
+pub fn corpus(half: Half) -> Result<Vec<Case>> {
+    CLASSES.iter().flat_map(|class| (0..EACH).map(|index| class.case(half, index))).collect()
+}
+
+impl Class {
+    /// The class called `name`.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CLASSES.iter().find(|class| class.name == name)
+    }
+
+    /// Scenario `index` of this class.
+    pub fn case(&self, half: Half, index: u64) -> Result<Case> {
+        let mut dice = Dice::of(half, number(self.name), index);
+        let draft = (self.draw)(&mut dice, index);
+        let name = format!("{half:?}/{}/{index}", self.name);
+        let text = scenario(&draft).to_string();
+        let world = Scenario::parse(&text, &name, Path::new(".")).with_context(|| name.clone())?;
+        Ok(Case { name, class: self.name, group: self.group, half, draft, world, drawn: dice.drawn })
+    }
+}
+
+/// A number for a class that stays when others come and go.
+fn number(name: &str) -> u64 {
+    name.bytes().fold(7, |sum, byte| (sum * 31 + u64::from(byte)) % 0x000F_FFFF)
+}
+
+/// As a scenario file would be written.
+fn scenario(draft: &Draft) -> Value {
+    let own = workload(WORKLOAD, &draft.model, &draft.arrivals);
+    let other = draft.neighbour.as_ref().map(|(model, arrivals)| workload(NEIGHBOUR, model, arrivals));
+    let changes = draft.changes.iter().map(|(at, path, value)| change(*at, path, value));
+    json!({
+        "tick": "250ms",
+        "seed": draft.seed,
+        "exporter": {"smActive": draft.sm_active},
+        "workloads": std::iter::once(own).chain(other).collect::<Vec<_>>(),
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+fn workload(name: &str, model: &Value, arrivals: &Value) -> Value {
+    let selector = json!({"matchLabels": {"app": name}});
+    json!({"name": name, "namespace": WORKLOAD, "selector": selector, "model": model, "arrivals": arrivals})
+}
+
+fn change(at: f64, path: &str, value: &Value) -> Value {
+    json!({"at": span(at), "workload": WORKLOAD, "set": {path: value}})
+}

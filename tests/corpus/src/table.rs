@@ -1,0 +1,64 @@
+//! The result as people read it.
+
+use crate::score::{Judged, Score};
+use std::fmt::Write;
+
+/// The tables of one half: by class, by rule, and every scenario in which the gate was wrong.
+pub fn render(title: &str, score: &Score, all: &[Judged]) -> String {
+    let mut text = format!("{title}\n\n");
+    let _ = writeln!(text, "{}", summary(score));
+    let _ = writeln!(text, "  class               scenarios  asked  helped  due  vetoed  right");
+    for (name, one) in &score.per_class {
+        let _ = writeln!(
+            text,
+            "  {name:<19} {:>9}  {:>5}  {:>6}  {:>3}  {:>6}  {:>5}",
+            one.scenarios, one.asked, one.helped, one.due, one.vetoed, one.right
+        );
+    }
+    let _ = writeln!(text, "\n  rule                due and given  due and not  wrong  right, mild");
+    for (name, one) in &score.per_rule {
+        let _ = writeln!(text, "  {name:<19} {:>13}  {:>11}  {:>5}  {:>11}", one.tp, one.missed, one.fp, one.mild);
+    }
+    for one in all.iter().filter(|one| !one.is_well()) {
+        let _ = writeln!(text, "  WRONG {}", told(one));
+    }
+    text
+}
+
+fn summary(score: &Score) -> String {
+    let percent = |share: Option<f64>| share.map_or("none".into(), |share| format!("{:.1} %", 100.0 * share));
+    let minutes = |time: Option<f64>| time.map_or("none".into(), |time| format!("{:.1} min", time / 60.0));
+    let times = score.time_to_verdict_seconds;
+    format!(
+        "  recall {}, precision {} (strict: {}, {}); working GPUs refused {}, refused on unknown {}; \
+         time to a right veto {} in the median, {} at the 95th percentile\n",
+        percent(score.rates.recall),
+        percent(score.rates.precision),
+        percent(score.strict.recall),
+        percent(score.strict.precision),
+        score.false_vetoes_saturated,
+        score.vetoes_on_unknown,
+        minutes(times.median),
+        minutes(times.p95),
+    )
+}
+
+/// One scenario, its label and its verdicts, in one line.
+pub fn told(one: &Judged) -> String {
+    let label = &one.label;
+    let refusals: Vec<String> =
+        one.refusals.iter().map(|(rule, second)| format!("{rule} at minute {:.0}", second / 60.0)).collect();
+    let outcome =
+        |outcome: &crate::play::Outcome| format!("{:.2}/s waiting {:.0} s", outcome.throughput, outcome.waiting);
+    format!(
+        "{}: refused by [{}]; asked {:?}, helped {}, free {}; as is {}, one more {}, mended {}",
+        one.name,
+        refusals.join(", "),
+        label.asked,
+        label.helped,
+        label.free,
+        outcome(&label.as_is),
+        outcome(&label.one_more),
+        outcome(&label.mended),
+    )
+}

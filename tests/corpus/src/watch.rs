@@ -1,0 +1,232 @@
+//! The gate looks on: evidence as its lane would sample it, judged each minute and counted as the engine counts it.
+
+use crate::case::{Case, Fault, NEIGHBOUR, Pod, WORKLOAD, Work};
+use crate::extra::Extra;
+use crate::label::exceeds;
+use crate::play::{Moment, Onlooker, moment};
+use anyhow::{Result, anyhow};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use wellfed::config::Config;
+use wellfed::evidence::{History, LONGEST, Metric, Slice, Watched, WatchedPod};
+use wellfed::intent::{Settings, intent};
+use wellfed::simulate::sampler::{SampledPod, Sampler};
+use wellfed_engine::gate::{GateMemory, Verdict};
+use wellfed_engine::judge;
+use wellfed_engine::opinion::Opinion;
+use wellfed_engine::policy::{Class, GatePolicy};
+use wellfed_engine::rules::RuleName;
+use wellfed_sim::sim::{Replica, Sim, Stage};
+
+/// Seconds between scrapes, between looks of the lane, and between cycles of the operator.
+const SCRAPE: f64 = 15.0;
+const LOOK: f64 = 60.0;
+const CYCLE: f64 = 5.0;
+/// When every scenario starts, seconds since 1970.
+const START: i64 = 1_800_000_000;
+const CONTAINER: &str = "gpu";
+
+/// The verdict of one minute in which the gate was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// Seconds since the start.
+    pub second: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The opinion behind it.
+    pub opinion: Option<Opinion>,
+}
+
+/// The gate, its memory and its lane.
+#[derive(Debug)]
+pub struct Watch<'a> {
+    case: &'a Case,
+    gate: GatePolicy,
+    sampler: Sampler,
+    extra: Extra,
+    history: History,
+    memory: GateMemory,
+    /// Since when demand exceeds its target.
+    since: Option<f64>,
+    next: Next,
+    /// Looks taken, and those of them that failed.
+    looks: (u32, f64),
+    /// What it said while it was asked, one a minute.
+    pub said: Vec<Said>,
+}
+
+/// When the next of each is due, seconds.
+#[derive(Debug)]
+struct Next {
+    scrape: f64,
+    look: f64,
+    cycle: f64,
+}
+
+/// The gate's policy for a workload that says nothing about its gate.
+pub fn defaults(work: Work) -> Result<GatePolicy> {
+    let class = match work {
+        Work::Inference => "Inference",
+        Work::Training => "Training",
+    };
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": WORKLOAD});
+    let spec = json!({"class": class, "maxReplicas": 100, "signals": [], "scaleTargetRef": target});
+    let settings = Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) };
+    let intent = intent(&serde_json::from_value(spec)?, WORKLOAD, &settings);
+    intent.map(|intent| intent.policy.gate).map_err(|refusals| anyhow!("the default gate is refused: {refusals:?}"))
+}
+
+impl<'a> Watch<'a> {
+    /// The gate with `policy` before it has seen anything of `case`.
+    pub fn new(case: &'a Case, policy: GatePolicy) -> Self {
+        Self {
+            case,
+            gate: policy,
+            sampler: Sampler::new(case.world.exporter.clone()),
+            extra: Extra::default(),
+            history: History::every(SignedDuration::from_secs(LOOK as i64)),
+            memory: GateMemory::default(),
+            since: None,
+            next: Next { scrape: 0.0, look: LOOK, cycle: CYCLE },
+            looks: (0, 0.0),
+            said: Vec::new(),
+        }
+    }
+
+    /// The rules that refused, each with the second at which it first did.
+    pub fn refusals(&self) -> Vec<(RuleName, f64)> {
+        let mut found: Vec<(RuleName, f64)> = Vec::new();
+        for said in &self.said {
+            if let Verdict::Refuse { rule, .. } = said.verdict
+                && !found.iter().any(|(other, _)| *other == rule)
+            {
+                found.push((rule, said.second));
+            }
+        }
+        found
+    }
+
+    fn cycle(&mut self, moment: &Moment) {
+        self.since = exceeds(self.case, moment).then(|| self.since.unwrap_or(moment.second));
+    }
+
+    fn scrape(&mut self, sim: &Sim, pods: &[Pod]) {
+        let own = pods.iter().map(|pod| self.sampled(WORKLOAD, pod.replica.clone(), &pod.replica.uid));
+        let others = self.case.draft.neighbours().into_iter().enumerate();
+        let others = others.map(|(at, replica)| self.sampled(NEIGHBOUR, replica, &format!("{WORKLOAD}-{at}-0")));
+        let all: Vec<SampledPod> = own.chain(others).collect();
+        self.sampler.scrape_sim(sim, &all);
+    }
+
+    /// A pod of `workload` on the GPUs that carry the name `place`.
+    fn sampled(&self, workload: &str, replica: Replica, place: &str) -> SampledPod {
+        SampledPod {
+            workload: workload.to_owned(),
+            key: (WORKLOAD.to_owned(), replica.uid.clone()),
+            container: CONTAINER.to_owned(),
+            product: self.case.draft.product.to_owned(),
+            gpus: gpus_of(place, replica.gpus),
+            replica,
+        }
+    }
+
+    fn minute(&mut self, sim: &Sim, pods: &[Pod]) {
+        let second = sim.now();
+        let mut slice = self.sampler.slice(at(second));
+        self.extra.add(sim, pods, &mut slice, CONTAINER);
+        if self.case.draft.fault == Some(Fault::ProfilingZero) {
+            zero_profiling(&mut slice, pods);
+        }
+        if !self.fails() {
+            self.history.push(slice, LONGEST);
+        }
+        let watched = self.since.map(|since| self.watched(since, pods));
+        let opinion = watched.and_then(|watched| self.history.evidence(&watched)).map(|evidence| judge(&evidence));
+        self.memory.count(opinion.as_ref(), &self.gate, at(second));
+        if self.since.is_some() {
+            self.said.push(Said { second, verdict: self.memory.verdict(&self.gate), opinion });
+        }
+    }
+
+    /// Whether this look is one of those that fail, spread evenly.
+    fn fails(&mut self) -> bool {
+        let Some(Fault::Gaps(share)) = self.case.draft.fault else { return false };
+        self.looks.0 += 1;
+        let due = share * f64::from(self.looks.0);
+        let fails = due - self.looks.1 >= 0.5;
+        self.looks.1 += f64::from(u8::from(fails));
+        fails
+    }
+
+    fn watched(&self, since: f64, pods: &[Pod]) -> Watched {
+        let draft = &self.case.draft;
+        let ready = pods.iter().filter(|pod| pod.replica.stage == Stage::Ready);
+        Watched {
+            uid: self.case.name.clone(),
+            namespace: WORKLOAD.to_owned(),
+            class: match draft.work {
+                Work::Inference => Class::Inference,
+                Work::Training => Class::Training,
+            },
+            gate: self.gate,
+            since: at(since),
+            pods: ready
+                .map(|pod| WatchedPod {
+                    name: pod.replica.uid.clone(),
+                    ready_since: at(pod.since),
+                    container: CONTAINER.to_owned(),
+                    cpu_limit: pod.replica.cpu_limit,
+                    gpus: pod.replica.gpus,
+                })
+                .collect(),
+            exits: Vec::new(),
+            slo_breached: false,
+            sharded: false,
+        }
+    }
+}
+
+impl Onlooker for Watch<'_> {
+    fn look(&mut self, sim: &Sim, pods: &[Pod]) {
+        let now = sim.now();
+        if now >= self.next.cycle {
+            self.next.cycle += CYCLE;
+            self.cycle(&moment(sim, pods));
+        }
+        if now >= self.next.scrape {
+            self.next.scrape += SCRAPE;
+            self.scrape(sim, pods);
+        }
+        if now >= self.next.look {
+            self.next.look += LOOK;
+            self.minute(sim, pods);
+        }
+    }
+}
+
+/// Seconds since the start as a time of day.
+fn at(second: f64) -> Timestamp {
+    Timestamp::from_millisecond(START * 1000 + (second * 1000.0) as i64).unwrap_or_default()
+}
+
+/// What a driver shows after some errors: nothing was profiled, yet the GPU is in use (DCGM issue 303).
+fn zero_profiling(slice: &mut Slice, pods: &[Pod]) {
+    for pod in pods {
+        let key = (WORKLOAD.to_owned(), pod.replica.uid.clone());
+        for gpu in gpus_of(&pod.replica.uid, pod.replica.gpus) {
+            let shown = |metric: &Metric| slice.get(&key, &gpu, *metric).is_some();
+            let zeroed = [Metric::Engine, Metric::Sm, Metric::Tensor, Metric::Dram];
+            let zeroed: Vec<_> = zeroed.into_iter().filter(shown).collect();
+            let used = shown(&Metric::Util);
+            zeroed.into_iter().for_each(|metric| slice.note_gpu(&key, &gpu, metric, 0.0));
+            if used {
+                slice.note_gpu(&key, &gpu, Metric::Util, 1.0);
+            }
+        }
+    }
+}
+
+/// The GPUs that carry the name `place`.
+pub fn gpus_of(place: &str, count: u32) -> Vec<String> {
+    (0..count).map(|gpu| format!("GPU-{place}-{gpu}")).collect()
+}
