@@ -7,6 +7,7 @@ use wellfed_crds::{CommandStatus, FindingStatus, GpuWorkloadStatus};
 use wellfed_engine::commands::{self, commands};
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
+use wellfed_engine::opinion::Quantity;
 use wellfed_engine::savings::{Costed, Seen, savings};
 use wellfed_engine::units::Replicas;
 
@@ -28,7 +29,10 @@ pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option
     for finding in &mut status.findings {
         let commands = place.iter().flat_map(|place| commands(&finding.rule, place));
         finding.commands = commands.map(|one| CommandStatus { shows: one.shows, run: one.run }).collect();
-        let seen = Seen { activity: measured(finding, "GpuActivity"), memory: measured(finding, "MemoryUsed") };
+        let seen = Seen {
+            activity: measured(finding, Quantity::GpuActivity),
+            memory: measured(finding, Quantity::MemoryUsed),
+        };
         finding.savings = savings(&finding.rule, seen, &costed).map(|saved| saved.sentence());
     }
 }
@@ -46,6 +50,7 @@ fn place(ready: &Ready, decision: &Decision) -> Option<commands::Subject> {
 }
 
 /// As the finding shows it.
-fn measured(finding: &FindingStatus, what: &str) -> Option<f64> {
-    finding.measured.iter().find(|measured| measured.name == what)?.value.parse().ok()
+fn measured(finding: &FindingStatus, what: Quantity) -> Option<f64> {
+    let name = format!("{what:?}");
+    finding.measured.iter().find(|measured| measured.name == name)?.value.parse().ok()
 }
