@@ -26,7 +26,8 @@ pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option
         wanted: wanted.map_or(decision.wanted, Replicas),
         offers: &offers(&decision.id.namespace, catalog),
     };
-    for finding in &mut status.findings {
+    // What is resolved needs no look, and its numbers are those of before.
+    for finding in status.findings.iter_mut().filter(|finding| finding.state != "Resolved") {
         let commands = place.iter().flat_map(|place| commands(&finding.rule, place));
         finding.commands = commands.map(|one| CommandStatus { shows: one.shows, run: one.run }).collect();
         let seen = Seen {

@@ -218,6 +218,8 @@ impl Cycle {
                 }
             }
         }
+        let shown: Vec<_> = decisions.values().map(|decision| (&decision.id, decision.memory.gate.shown())).collect();
+        self.metrics.findings(shown.iter().flat_map(|(id, shown)| shown.iter().map(move |one| (*id, one))));
         self.metrics.keep_only(&seen.subjects.iter().map(|subject| &subject.id).collect::<Vec<_>>());
     }
 }

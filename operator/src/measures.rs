@@ -31,7 +31,8 @@ pub fn measures(id: &WorkloadId, resolved: &Resolved, signals: &[SignalState], l
     measures
 }
 
-fn latency(policy: &Policy, signals: &[SignalState]) -> Option<f64> {
+/// The latest believed value of the first latency signal.
+pub fn latency(policy: &Policy, signals: &[SignalState]) -> Option<f64> {
     let latencies = policy.signals.iter().zip(signals).filter(|(signal, _)| matches!(signal.target, Target::Slo(_)));
     latencies.map(|(_, state)| believed(&state.value)).next()?
 }

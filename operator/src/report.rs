@@ -5,12 +5,14 @@ use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
 use crate::catalog::Catalog;
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
+use crate::findings::{self, Sources};
 use crate::fit::fit;
-use crate::happenings::{SCALE, foreign, scalings, tells, transitions};
+use crate::happenings::{SCALE, foreign, overrides, scalings, tells, transitions, turns};
 use crate::lease::LeaseView;
 use crate::observe::{Subject, SubjectState};
+use crate::resolve::Resolved;
 use crate::status::{self, Worth};
-use crate::told::{Failure, Last, Told};
+use crate::told::{Last, Told};
 use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::Patch;
@@ -95,7 +97,7 @@ impl Reporter<'_> {
         let last = told.workloads.entry(uid.clone()).or_insert_with(|| Last::of(object.status.as_ref()));
         let failed_before = last.failure.clone();
         last.note(outcomes);
-        let (mut status, aspects) = self.compose(object, subject, decided, last.failure.as_ref());
+        let (mut status, aspects) = self.compose(object, subject, decided, last);
         status.conditions = status::conditions(&aspects, &last.conditions, object.metadata.generation, self.now);
         let memory = memory_text(decided).or_else(|| last.memory.clone());
         status.memory.clone_from(&memory);
@@ -104,15 +106,20 @@ impl Reporter<'_> {
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if worth != last.worth {
             // A write that failed is told already, with its numbers.
-            let turns = transitions(&last.conditions, &status.conditions);
-            let new: Vec<_> = turns.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
+            let turned = transitions(&last.conditions, &status.conditions);
+            let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
             happenings.extend(new);
+            happenings.extend(turns(&last.findings, &status.findings));
+            happenings.extend(overrides(&last.conditions, &status.conditions));
             happenings.extend(foreign(subject));
+            // Kept as it is before it is shortened.
+            let findings = status.findings.clone();
             fit(&mut status);
             log(&subject.id, decided, &status);
             *last = Last {
                 worth,
                 conditions: status.conditions.clone(),
+                findings,
                 memory,
                 memory_at: Some(self.now),
                 failure: last.failure.take(),
@@ -138,7 +145,7 @@ impl Reporter<'_> {
         object: &GpuWorkload,
         subject: &Subject,
         decided: Option<&Decided>,
-        failure: Option<&Failure>,
+        last: &Last,
     ) -> (GpuWorkloadStatus, Vec<Aspect>) {
         let generation = object.metadata.generation;
         match (&subject.state, decided) {
@@ -148,13 +155,17 @@ impl Reporter<'_> {
             }
             (SubjectState::Resolved(_), None) => (kept(object, generation), Vec::new()),
             (SubjectState::Resolved(ready), Some(Ok(decision))) => {
-                let failed = failure.map(|failure| (failure.reason, failure.message.as_str()));
+                let failed = last.failure.as_ref().map(|failure| (failure.reason, failure.message.as_str()));
                 let obstacles = Obstacles { stopped: self.stopped, failed };
                 let selector = match ready.resolved.targets.as_slice() {
                     [(_, target)] => target.selector.clone(),
                     _ => None,
                 };
-                let status = status::decided(decision, &ready.resolved.policy, generation, selector);
+                let policy = &ready.resolved.policy;
+                let mut status = status::decided(decision, policy, generation, selector);
+                let (opinion, undo) = (ready.opinion.as_ref(), undo(&ready.resolved));
+                let sources = Sources { opinion, last: &last.findings, policy, undo };
+                status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))
             }
         }
@@ -210,6 +221,12 @@ fn uid(decided: &Decided) -> &str {
 /// The last good status: bad input loses nothing.
 fn kept(object: &GpuWorkload, generation: Option<i64>) -> GpuWorkloadStatus {
     GpuWorkloadStatus { observed_generation: generation, ..object.status.clone().unwrap_or_default() }
+}
+
+/// A command that puts the pod template back; none where one would not do.
+fn undo(resolved: &Resolved) -> Option<String> {
+    let [((namespace, kind, name), _)] = resolved.targets.as_slice() else { return None };
+    Some(format!("kubectl -n {namespace} rollout undo {}/{name}", kind.to_lowercase()))
 }
 
 fn memory_text(decided: Option<&Decided>) -> Option<String> {

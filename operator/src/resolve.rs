@@ -214,6 +214,8 @@ mod tests {
             owner: None,
             failure: None,
             selector: None,
+            template: 0,
+            rolled_out: true,
         };
         let pool = |memory: i64, price: &str| {
             let gpus = json!({ "memory": memory });

@@ -1,6 +1,7 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
 use crate::evidence::Evidence;
+use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
@@ -23,7 +24,7 @@ pub fn judge(seen: &Evidence) -> Opinion {
         }
     }
     if let Some(gap) = gap {
-        return Opinion { at: seen.at, lean: Lean::Unknown(gap), findings: Vec::new() };
+        return blind(gap, findings, seen);
     }
     let refused = findings.iter().any(|finding| finding.weight == Weight::Veto);
     let named = findings.iter().any(|finding| finding.weight != Weight::Support);
@@ -40,11 +41,25 @@ pub fn judge(seen: &Evidence) -> Opinion {
         (None, Some(gap)) => Lean::Unknown(gap),
         (None, None) => Lean::Allow,
     };
-    Opinion { at: seen.at, lean, findings }
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
+}
+
+/// Without GPUs that can be trusted, what the workload's own software counts still refuses.
+fn blind(gap: Gap, mut findings: Vec<Finding>, seen: &Evidence) -> Opinion {
+    let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.gate.window / 2;
+    let counts = |finding: &Finding| rule(finding.rule).is_some_and(|rule| !rule.infers());
+    findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counts(finding));
+    findings.sort_by_key(|finding| certainty(finding.rule));
+    let lean = findings.first().map_or(Lean::Unknown(gap), |finding| Lean::Refuse(finding.rule));
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {
-    RULES.iter().find(|rule| rule.name() == name).map(|rule| rule.certainty())
+    rule(name).map(|rule| rule.certainty())
+}
+
+fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
+    RULES.iter().find(|rule| rule.name() == name).copied()
 }
 
 /// What only shows with what shared GPUs measured may be another pod's doing: it advises, and supports nothing.

@@ -30,6 +30,15 @@ const SERVICE: &str = "{service: {gpuSecondsPerRequest: 0.02, cpuSecondsPerReque
 const SERVICE_ON_CPU: &str = "{service: {gpuSecondsPerRequest: 0.01, cpuSecondsPerRequest: 0.2, concurrency: 6}}";
 const SERVICE_ONE_BY_ONE: &str = "{service: {gpuSecondsPerRequest: 0.02, cpuSecondsPerRequest: 0.02, concurrency: 1}}";
 
+const BATCHED: &str = "{service: {gpuSecondsPerRequest: 1, cpuSecondsPerRequest: 0.002, concurrency: 1, \
+    batch: {max: 16, secondsPerBatch: 0.02, secondsPerItem: 0.002}}}";
+const BATCHED_PATIENTLY: &str = "{service: {gpuSecondsPerRequest: 1, cpuSecondsPerRequest: 0.002, concurrency: 1, \
+    batch: {max: 16, waitSeconds: 0.05, secondsPerBatch: 0.02, secondsPerItem: 0.001, secondsPerToken: 0.000002}}}";
+const STICKY: &str = "{llm: {modelName: m, prefillFixedMs: 15, prefillMsPerToken: 0.03, decodeFixedMs: 7, \
+    decodeMsPerSequence: 0.1, batchCap: 8, kvCapacityTokens: 400000, weightsGib: 15, \
+    tokenizer: {cores: 2, msPerRequest: 3}, router: {pinned: 0.9, to: 1}, maxTokens: {asked: 100, runOn: 0.5}}}";
+const STICKY_SERVICE: &str = "{service: {gpuSecondsPerRequest: 0.02, cpuSecondsPerRequest: 0.01, concurrency: 8, \
+    router: {pinned: 0.8, to: 1}}}";
 const TRAINING: &str = "{training: {gpuSecondsPerStep: 0.5, samplesPerStep: 64, communicationFraction: 0.2, \
     loader: {workers: 8, cpuSecondsPerSample: 0.02, bytesPerSample: 100000}}}";
 
@@ -168,7 +177,7 @@ fn did(before: &Seen, after: &Seen) -> [(&'static str, f64); 6] {
 }
 
 #[test]
-fn throughput_and_meters_are_those_of_the_request_level_model_within_a_tenth() {
+fn throughput_and_meters_are_those_of_the_request_level_model_within_eight_percent() {
     for (name, model) in [
         ("large", LARGE),
         ("small", SMALL),
@@ -178,7 +187,12 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_a_tenth() {
         ("service", SERVICE),
         ("service on CPU", SERVICE_ON_CPU),
         ("service one by one", SERVICE_ONE_BY_ONE),
+        ("batched", BATCHED),
+        ("batched patiently", BATCHED_PATIENTLY),
+        ("sticky", STICKY),
+        ("sticky service", STICKY_SERVICE),
         ("training", TRAINING),
+        ("training with phases", &TRAINING.replace("}}}", "}, phases: {checkpoint: {every: 50s, lasts: 10s}}}}")),
     ] {
         let mut flood = Pair::new(model, 1_000.0);
         flood.play(WARM, &two());
@@ -192,7 +206,7 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_a_tenth() {
             let (expected, got) = (did(&before.0, &look(&pair.sim)), did(&before.1, &look(&pair.fluid)));
             for ((what, expected), (_, got)) in expected.iter().zip(&got) {
                 let apart = (got / expected - 1.0).abs();
-                assert!(apart < 0.10, "{name} at {load}: {what} is {got}, request by request {expected}");
+                assert!(apart < 0.08, "{name} at {load}: {what} is {got}, request by request {expected}");
             }
         }
     }
@@ -201,7 +215,15 @@ fn throughput_and_meters_are_those_of_the_request_level_model_within_a_tenth() {
 /// A second replica comes after two minutes of too much load; two minutes later arrivals end.
 #[test]
 fn a_backlog_grows_and_drains_as_request_by_request() {
-    for (name, model, rate) in [("large", LARGE, 9.0), ("service", SERVICE, 80.0)] {
+    // Equal requests that begin together, after a warm-up, would go on sharing the fixed cost of their prefills.
+    let warms_up = LARGE.replace("}}}", "}, warmUp: 40s}}").replace("prefillFixedMs: 20", "prefillFixedMs: 0");
+    for (name, model, rate) in [
+        ("large", LARGE, 9.0),
+        ("large that warms up", &warms_up, 9.0),
+        ("service", SERVICE, 80.0),
+        ("service that warms up", &SERVICE.replace("}}", ", warmUp: 40s}}"), 80.0),
+        ("batched", BATCHED, 400.0),
+    ] {
         let mut pair = Pair::new(model, rate);
         for quarter in 0..24 {
             if quarter == 16 {

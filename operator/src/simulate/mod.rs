@@ -1,11 +1,14 @@
 //! `wellfed simulate`: the models of GPU work behind the real judge, decide, plan and remember, in simulated time.
 
+pub mod baselines;
 mod board;
 mod cluster;
 mod error;
 mod figures;
+mod hindsight;
 mod lane;
 mod operator;
+pub mod optimum;
 mod picture;
 mod plant;
 mod play;
@@ -18,6 +21,7 @@ mod table;
 
 pub use error::SimulateError;
 pub use figures::Figures;
+pub use hindsight::Hindsight;
 pub use play::{Fared, Witness, play};
 pub use report::{PolicyReport, Report, WorkloadReport, simulate};
 pub use rivals::Policy;

@@ -7,6 +7,8 @@ use super::plant::Plant;
 use super::play::Witness;
 use super::scenario::{Scenario, Subject};
 use crate::evidence::{Watched, WatchedPod};
+use crate::intent::Measure;
+use crate::measures::latency;
 use crate::outlook::slo_breached;
 use jiff::Timestamp;
 use wellfed_engine::decide::Decided;
@@ -39,6 +41,8 @@ impl Operator {
             signals: Vec::new(),
             measures: Measures::default(),
             opinion: None,
+            template: None,
+            gate_override: None,
             memory: Memory::default(),
         };
         let workloads = scenario.workloads.iter().map(workload).collect();
@@ -74,9 +78,18 @@ impl Operator {
         }
     }
 
-    /// Takes in what the signals of the workload number `at` say.
-    pub fn read(&mut self, at: usize, signals: Vec<SignalState>) {
-        self.world.workloads[at].signals = signals;
+    /// Takes in what the signals of the workload number `at` say, and how its work goes.
+    pub fn read(&mut self, at: usize, subject: &Subject, signals: Vec<SignalState>, (rate, done): (f64, f64)) {
+        let workload = &mut self.world.workloads[at];
+        let says = |what| subject.measures.contains(&what);
+        workload.measures = Measures {
+            latency: latency(&workload.policy, &signals),
+            throughput: says(Measure::Throughput).then_some(rate),
+            progress: says(Measure::Progress).then_some(done),
+            // No model tells how good its results are.
+            quality: None,
+        };
+        workload.signals = signals;
     }
 
     /// Lets the gate's lane do what is due.

@@ -64,6 +64,8 @@ struct Track {
     look: Look,
     /// Requests or samples a second, over the last cycle.
     rate: f64,
+    /// Requests or samples finished a second, over the last cycle.
+    throughput: f64,
     refused: u32,
     count: Count,
     series: Series,
@@ -74,6 +76,7 @@ impl<'a> Play<'a> {
         let track = |slo| Track {
             look: Look::default(),
             rate: 0.0,
+            throughput: 0.0,
             refused: 0,
             count: Count::new(slo),
             series: Series::new(scenario.length, scenario.cycle),
@@ -117,7 +120,7 @@ impl<'a> Play<'a> {
                             &workload.pools,
                             now,
                         );
-                        operator.read(at, signals);
+                        operator.read(at, subject, signals, (track.throughput, track.look.done));
                     }
                 }
                 operator.look(now, self.scenario, &self.plant, &self.cluster);
@@ -165,6 +168,7 @@ impl<'a> Play<'a> {
                 gpus: subject.pod.gpus,
             };
             track.rate = arrived / seconds;
+            track.throughput = (look.done - track.look.done) / seconds;
             track.look = look;
             track.count.add(&one);
             track.series.add(&one);

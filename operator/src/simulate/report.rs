@@ -2,6 +2,7 @@
 
 use super::error::SimulateError;
 use super::figures::Figures;
+use super::hindsight::{Hindsight, hindsight};
 use super::play::{Fared, play};
 use super::rivals::Policy;
 use super::scenario::{Resolution, Scenario};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 use std::thread;
+use wellfed_sim::scenario::Model;
 
 /// What the simulation of a scenario gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,8 @@ pub struct WorkloadReport {
     pub slo_seconds: Option<f64>,
     /// Under each policy, in the order asked for.
     pub policies: Vec<PolicyReport>,
+    /// The least that any policy could have paid.
+    pub optimum: Hindsight,
 }
 
 /// How it fared under one policy.
@@ -68,26 +72,28 @@ pub fn simulate(scenario: &Scenario, policies: &[Policy]) -> Result<Report, Simu
         running.into_iter().map(whole).collect()
     });
     let mut played: Vec<_> = played?.into_iter().map(Vec::into_iter).collect();
-    let workloads = scenario.workloads.iter().map(|subject| WorkloadReport {
-        name: subject.id.name.clone(),
-        training: matches!(subject.work.model, wellfed_sim::scenario::Model::Training(_)),
-        slo_seconds: subject.slo,
-        policies: policies
-            .iter()
-            .zip(&mut played)
-            .filter_map(|(policy, fared)| {
-                let Fared { figures, points } = fared.next()?;
-                Some(PolicyReport { policy: *policy, figures, points })
-            })
-            .collect(),
-    });
+    let mut workloads = Vec::with_capacity(scenario.workloads.len());
+    for (at, subject) in scenario.workloads.iter().enumerate() {
+        let fared = policies.iter().zip(&mut played);
+        let fared = fared.filter_map(|(policy, fared)| {
+            let Fared { figures, points } = fared.next()?;
+            Some(PolicyReport { policy: *policy, figures, points })
+        });
+        workloads.push(WorkloadReport {
+            name: subject.id.name.clone(),
+            training: matches!(subject.work.model, Model::Training(_)),
+            slo_seconds: subject.slo,
+            policies: fared.collect(),
+            optimum: hindsight(scenario, at)?,
+        });
+    }
     Ok(Report {
         scenario: scenario.name.clone(),
         seconds: scenario.length,
         cycle_seconds: scenario.cycle,
         seed: scenario.seed,
         resolution: scenario.resolution,
-        workloads: workloads.collect(),
+        workloads,
     })
 }
 

@@ -1,10 +1,14 @@
 //! The other autoscalers, on the same arrivals.
 
-use super::cluster::Cluster;
+use super::baselines::{Baseline, Hpa, Keda, Metric, Seen};
+use super::cluster::{Cluster, Set};
 use super::plant::Look;
-use super::scenario::Scenario;
+use super::scenario::{Measured, Reader, Scenario, Subject};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use wellfed_crds::ServerMetric;
+use wellfed_engine::policy::Target;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
@@ -16,11 +20,18 @@ pub enum Policy {
     WellfedWithoutGate,
     /// Always `maxReplicas`.
     AlwaysOn,
+    /// A `HorizontalPodAutoscaler` on the GPUs' utilisation.
+    HpaUtilisation,
+    /// A `HorizontalPodAutoscaler` on what waits, or is in the system.
+    HpaQueue,
+    /// A `ScaledObject` on the same, from zero.
+    Keda,
 }
 
 impl Policy {
     /// Every policy.
-    pub const ALL: [Self; 3] = [Self::Wellfed, Self::WellfedWithoutGate, Self::AlwaysOn];
+    pub const ALL: [Self; 6] =
+        [Self::Wellfed, Self::WellfedWithoutGate, Self::AlwaysOn, Self::HpaUtilisation, Self::HpaQueue, Self::Keda];
 
     /// As it is shown, and as the command line takes it.
     pub const fn name(self) -> &'static str {
@@ -28,25 +39,72 @@ impl Policy {
             Self::Wellfed => "wellfed",
             Self::WellfedWithoutGate => "wellfed-without-gate",
             Self::AlwaysOn => "always-on",
+            Self::HpaUtilisation => "hpa-utilisation",
+            Self::HpaQueue => "hpa-queue",
+            Self::Keda => "keda",
         }
     }
 }
 
-/// A rival, for every workload.
-#[derive(Debug)]
-pub struct Rivals {
-    most: Vec<u32>,
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
+/// What waits for each replica, where the manifest gives no number for it.
+const WAITING: f64 = 10.0;
+
+/// A rival, for every workload.
+#[derive(Debug)]
+pub struct Rivals(Vec<Baseline>);
+
 impl Rivals {
-    /// Nothing seen yet.
-    pub fn new(_: Policy, scenario: &Scenario) -> Self {
-        Self { most: scenario.workloads.iter().map(|one| one.policy.max.0).collect() }
+    /// Nothing seen yet. A policy that is no rival keeps `maxReplicas`.
+    pub fn new(policy: Policy, scenario: &Scenario) -> Self {
+        let one = |subject: &Subject| {
+            let (min, max) = (subject.policy.min.0, subject.policy.max.0);
+            match policy {
+                Policy::HpaUtilisation => {
+                    Baseline::Hpa(Hpa::new(Metric::Utilisation(subject.rivals.utilisation), min, max))
+                }
+                Policy::HpaQueue => Baseline::Hpa(Hpa::new(queue(subject), min, max)),
+                Policy::Keda => Baseline::Keda(Keda::new(queue(subject), 0.0, max)),
+                Policy::AlwaysOn | Policy::Wellfed | Policy::WellfedWithoutGate => Baseline::AlwaysOn(max),
+            }
+        };
+        Self(scenario.workloads.iter().map(one).collect())
     }
 
-    /// One sync of the workload number `at`.
-    pub fn turn(&mut self, _now: f64, at: usize, _look: &Look, cluster: &mut Cluster) {
-        let set = cluster.sets.iter().position(|set| set.workload == at);
-        set.into_iter().for_each(|set| cluster.ask(set, self.most[at]));
+    /// One sync of the workload number `at`. A rival knows one target: the first pool's.
+    pub fn turn(&mut self, now: f64, at: usize, look: &Look, cluster: &mut Cluster) {
+        let Some(number) = cluster.sets.iter().position(|set| set.workload == at) else { return };
+        let seen = Seen {
+            now,
+            current: cluster.sets[number].asked,
+            ready: cluster.of(at).map(Set::ready_pods).sum(),
+            utilisation: look.utilisation,
+            queue: Some(look.queue),
+            in_system: Some(look.in_system),
+        };
+        let desired = self.0[at].desired(&seen);
+        cluster.ask(number, desired);
     }
+}
+
+/// The metric of the manifest's first signal that counts what waits, with its target.
+fn queue(subject: &Subject) -> Metric {
+    let signals = subject.policy.signals.iter().zip(&subject.readers);
+    let counts = signals.filter_map(|(signal, reader)| match (signal.target, reader) {
+        (Target::AverageValue(target), Reader::Server(ServerMetric::Waiting)) => Some(Metric::Queue(target)),
+        (Target::AverageValue(target), Reader::Server(_)) => Some(Metric::InSystem(target)),
+        (Target::AverageValue(target), Reader::Whole(measured) | Reader::PerPod(measured)) => match measured {
+            Measured::Queue => Some(Metric::Queue(target)),
+            Measured::InSystem => Some(Metric::InSystem(target)),
+            Measured::ArrivalRate | Measured::Latency | Measured::GpuUtilisation => None,
+        },
+        _ => None,
+    });
+    let asked = subject.rivals.waiting.map(Metric::Queue);
+    asked.into_iter().chain(counts).next().unwrap_or(Metric::Queue(WAITING))
 }

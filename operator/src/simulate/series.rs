@@ -4,7 +4,7 @@ use super::figures::Counted;
 use serde::{Deserialize, Serialize};
 
 /// The most points that are kept.
-const POINTS: f64 = 480.0;
+pub const POINTS: usize = 480;
 
 /// One point: means over its stretch of time, unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Series {
 impl Series {
     /// For a simulation of this length with cycles of that one, seconds.
     pub fn new(length: f64, cycle: f64) -> Self {
-        Self { width: (length / POINTS).max(cycle), points: Vec::new(), open: Point::default(), seconds: 0.0 }
+        Self { width: (length / POINTS as f64).max(cycle), points: Vec::new(), open: Point::default(), seconds: 0.0 }
     }
 
     /// Adds one cycle.
@@ -78,5 +78,40 @@ impl Series {
             self.close();
         }
         self.points
+    }
+}
+
+/// The means of `values` over at most `points` equal stretches.
+pub fn thinned(values: &[f64], points: usize) -> Vec<f64> {
+    let width = values.len().div_ceil(points.max(1)).max(1);
+    values.chunks(width).map(|some| some.iter().sum::<f64>() / some.len() as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::plant::Look;
+
+    #[test]
+    fn a_point_is_the_mean_of_its_cycles_and_the_longest_latency() {
+        let mut series = Series::new(480.0 * 30.0, 15.0);
+        for (now, ready, latency) in [(0.0, 2, 0.5), (15.0, 4, 3.0), (30.0, 6, 1.0)] {
+            let look = Look { queue: 10.0, latency: Some(latency), ..Look::default() };
+            series.add(&Counted { now, seconds: 15.0, look, arrived: 30.0, asked: 6, ready, refused: 0, gpus: 1 });
+        }
+
+        let points = series.finish();
+
+        let shown = |point: &Point| (point.at, point.load, point.ready, point.latency);
+        assert_eq!(
+            points.iter().map(shown).collect::<Vec<_>>(),
+            [(0.0, 2.0, 3.0, Some(3.0)), (30.0, 2.0, 6.0, Some(1.0))]
+        );
+    }
+
+    #[test]
+    fn thinning_keeps_the_mean() {
+        assert_eq!(thinned(&[1.0, 3.0, 5.0, 7.0, 9.0], 3), [2.0, 6.0, 9.0]);
+        assert!(thinned(&[], 3).is_empty());
     }
 }

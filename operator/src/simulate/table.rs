@@ -1,6 +1,7 @@
 //! The report as a table, for people.
 
 use super::figures::Figures;
+use super::hindsight::Hindsight;
 use super::report::{Report, WorkloadReport};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -35,10 +36,23 @@ fn of(workload: &WorkloadReport) -> Table {
     for one in &workload.policies {
         table.add_row(row(one.policy.name(), &one.figures));
     }
+    table.add_row(best(&workload.optimum));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+fn best(optimum: &Hindsight) -> Vec<String> {
+    let most = optimum.replicas.iter().copied().fold(0.0, f64::max);
+    let mean = optimum.replicas.iter().sum::<f64>() / optimum.replicas.len().max(1) as f64;
+    let mut row =
+        vec!["optimum in hindsight".to_owned(), format!("{:.1}", optimum.gpu_hours), format!("{:.2}", optimum.cost)];
+    row.extend(["–", "–", "–"].map(str::to_owned));
+    row.push(format!("{mean:.1} / {most:.0}"));
+    row.push(format!("{} starts", optimum.starts));
+    row.push("–".to_owned());
+    row
 }
 
 fn row(policy: &str, figures: &Figures) -> Vec<String> {

@@ -79,7 +79,7 @@ fn what_cannot_be_is_refused_with_its_path_and_the_fix() {
             "telemetry.metrics: Off",
             "model.service.workers: 3",
             "lab.yaml: changes[0].set.model.service.workers: model.service.workers: there is no \"workers\" here; choose one of \
-             batch, concurrency, cpuSecondsPerRequest, gpuMemoryMib, gpuSecondsPerRequest, router, warmUp",
+             batch, concurrency, cpuPool, cpuSecondsPerRequest, gpuMemoryMib, gpuSecondsPerRequest, router, warmUp",
         ),
         (
             "telemetry.metrics: Off",
@@ -123,6 +123,6 @@ fn training_on_a_request_trace_is_refused() {
 
     assert_eq!(
         parse(&text).unwrap_err(),
-        "lab.yaml: workloads[0].arrivals.trace: training takes a flow of samples; use arrivals.rate"
+        "lab.yaml: workloads[0].arrivals.trace: training takes a flow of samples; use arrivals.rate or arrivals.series"
     );
 }

@@ -8,6 +8,7 @@ mod hardware;
 mod latency;
 mod memory;
 mod order;
+mod reports;
 mod run;
 mod saturated;
 mod serving;

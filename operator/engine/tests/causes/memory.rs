@@ -7,7 +7,7 @@ use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
 use wellfed_engine::policy::Class;
 use wellfed_engine::rules::RuleName::{GpuOutOfMemory, MemoryBound};
-use wellfed_engine::testing::busy_gpu;
+use wellfed_engine::testing::{busy_gpu, secs};
 
 /// Full, with a batch so small that most SMs have nothing to do.
 fn full() -> GpuEvidence {
@@ -109,4 +109,15 @@ fn host_memory_is_another_matter() {
     let host = Exits { host_memory: 1, ..Exits::default() };
 
     assert_eq!(weight(&ending(Class::Training, &[host; 4]), GpuOutOfMemory), None);
+}
+
+/// A container that keeps ending is never warm: then its end is all that is known.
+#[test]
+fn replicas_that_all_end_for_want_of_memory_are_no_missing_evidence() {
+    let ending = Evidence { expected_gpus: 0, gpus: Vec::new(), ..ending(Class::Inference, &[exits(2); 3]) };
+    let opinion = judge(&ending);
+
+    assert_eq!(opinion.lean, Lean::Refuse(GpuOutOfMemory));
+    let early = Evidence { covered: secs(60), ..ending };
+    assert_eq!(lean(&early), Lean::Refuse(GpuOutOfMemory), "no replica is warm, however long one looks");
 }

@@ -5,9 +5,9 @@ use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerE
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Gap, Lean, Weight};
 use wellfed_engine::policy::Class;
-use wellfed_engine::rules::RuleName::{DataLoader, KvPressure, Stalled, StorageStall};
+use wellfed_engine::rules::RuleName::{DataLoader, Imbalance, KvPressure, Stalled, StorageStall};
 use wellfed_engine::span::Span;
-use wellfed_engine::testing::{busy_gpu, evidence, starved_gpu};
+use wellfed_engine::testing::{busy_gpu, evidence, secs, starved_gpu};
 
 /// Evaluation and checkpoint phases: a fifth of the window without work, at storage.
 #[test]
@@ -133,4 +133,17 @@ fn a_trainer_that_makes_steps_is_no_hang() {
 
     assert_eq!(moving(0.0), Some(Weight::Veto));
     assert_eq!(moving(40.0), None);
+}
+
+/// Truth table, row 11: where GPUs can't be attributed, what the servers count decides.
+#[test]
+fn what_servers_count_decides_where_gpus_are_not_seen() {
+    let spread = [server(40.0, 30.0), server(0.0, 0.0)];
+    let unseen = Evidence { expected_gpus: 2, gpus: Vec::new(), ..serving(&[busy_gpu(); 2], &spread) };
+
+    assert_eq!(lean(&unseen), Lean::Refuse(Imbalance));
+    let even = Evidence { servers: vec![server(40.0, 30.0); 2], ..unseen.clone() };
+    assert_eq!(lean(&even), Lean::Unknown(Gap::GpusUnseen { seen: 0, expected: 2 }));
+    let early = Evidence { covered: secs(60), gpus: vec![busy_gpu(); 2], ..unseen };
+    assert!(matches!(lean(&early), Lean::Unknown(Gap::TooShort { .. })));
 }

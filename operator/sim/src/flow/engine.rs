@@ -1,43 +1,16 @@
 //! One LLM server as a fluid: tokenizer, waiting, batch; and what that does to its GPU.
 
-use super::{Work, busy::busy, law::Law};
+use super::{busy::busy, law::Law, lengths::Lengths};
 use crate::scenario::{Llm, Tokenizer};
 use crate::sim::Usage;
-use crate::sim::llm::{ENGINE_CORES, Iteration, charge_cpu, charge_gpu};
+use crate::sim::cfs;
+use crate::sim::llm::{ENGINE_CORES, Iteration, charge_gpu};
 
-/// Mean lengths of the requests inside, tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Lengths {
-    prompt: f64,
-    output: f64,
-}
-
-impl Default for Lengths {
-    fn default() -> Self {
-        Self { prompt: 1.0, output: 1.0 }
-    }
-}
-
-impl From<Work> for Lengths {
-    fn from(work: Work) -> Self {
-        Self { prompt: work.prompt_tokens.max(1.0), output: work.output_tokens.max(1.0) }
-    }
-}
-
-impl Lengths {
-    /// The mean when `arrived` joins `inside` requests of these lengths.
-    pub fn mixed(self, inside: f64, arrived: Work) -> Self {
-        let (new, all) = (Self::from(arrived), inside + arrived.amount);
-        if all <= 0.0 {
-            return self;
-        }
-        let mean = |old: f64, new: f64| (old * inside + new * arrived.amount) / all;
-        Self { prompt: mean(self.prompt, new.prompt), output: mean(self.output, new.output) }
-    }
-}
+/// Requests by which servers that are level may differ.
+const ROUNDING: f64 = 1e-9;
 
 /// One LLM server.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Engine {
     /// Requests in front of the tokenizer.
     tokenizing: f64,
@@ -45,9 +18,73 @@ pub(super) struct Engine {
     inside: f64,
     /// Of these, in the batch.
     batch: f64,
-    /// Requests tokenised and finished in the last step.
-    tokenized: f64,
-    finished: f64,
+}
+
+/// What is the same for all servers in one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub llm: &'a Llm,
+    pub lengths: Lengths,
+    /// Servers that take work.
+    pub servers: u32,
+    pub seconds: f64,
+}
+
+/// A server at the start of a step, what comes in over it, the cores that the container may use, and the seconds in
+/// which it works: fewer while it warms up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub engine: Engine,
+    pub new: f64,
+    pub cpu_limit: Option<f64>,
+    pub works: f64,
+}
+
+/// The server at the end of the step, and what it did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub engine: Engine,
+    pub finished: f64,
+    pub used: Usage,
+}
+
+impl Asked {
+    /// Whether the answer to `other` will do: rounding parts level servers, and this makes them level again.
+    pub fn same(&self, other: &Self) -> bool {
+        let near = |one: f64, other: f64| (one - other).abs() < ROUNDING;
+        near(self.engine.tokenizing, other.engine.tokenizing)
+            && near(self.engine.inside, other.engine.inside)
+            && near(self.engine.batch, other.engine.batch)
+            && near(self.new, other.new)
+            && near(self.works, other.works)
+            && self.cpu_limit == other.cpu_limit
+    }
+}
+
+impl Step<'_> {
+    pub fn run(self, Asked { engine, new, cpu_limit, works }: Asked) -> Done {
+        let Self { llm, lengths, servers, seconds } = self;
+        let wanted = engine.tokenizing + new;
+        let tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
+        let amount = engine.inside + tokenized;
+        let inside = law(llm, lengths, engine.batch).left(amount, works);
+        let most = most_in_batch(llm, lengths);
+        let batch = if works > 0.0 { inside.min(most) } else { 0.0 };
+        let engine = Engine { tokenizing: wanted - tokenized, inside, batch };
+
+        let busy = busy(servers, engine.batch, most);
+        let in_batch = if busy > 0.0 { engine.batch / busy } else { 1.0 };
+        let mut used = gpu(llm, lengths, amount - inside, in_batch, works);
+        let threads = if engine.tokenizing > 0.0 {
+            llm.tokenizer.cores.ceil().max(1.0)
+        } else {
+            tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
+        };
+        // While it warms up it compiles.
+        let cores = threads + ENGINE_CORES * (busy * works + seconds - works) / seconds;
+        used += cfs::charge(cores, 0.05 * cores, cpu_limit, seconds);
+        Done { engine, finished: amount - inside, used }
+    }
 }
 
 impl Engine {
@@ -69,31 +106,6 @@ impl Engine {
         back
     }
 
-    /// Takes `new` requests over `seconds` and works for so long; returns how many were finished.
-    pub fn run(&mut self, llm: &Llm, lengths: Lengths, new: f64, cpu_limit: Option<f64>, seconds: f64) -> f64 {
-        let wanted = self.tokenizing + new;
-        self.tokenized = wanted.min(tokens_rate(&llm.tokenizer, cpu_limit) * seconds);
-        self.tokenizing = wanted - self.tokenized;
-        let amount = self.inside + self.tokenized;
-        self.inside = law(llm, lengths, self.batch).left(amount, seconds);
-        self.finished = amount - self.inside;
-        self.batch = self.inside.min(most_in_batch(llm, lengths));
-        self.finished
-    }
-
-    /// What the last run used, if there was a batch for a share of `busy` of its `seconds`.
-    pub fn used(&self, llm: &Llm, lengths: Lengths, busy: f64, cpu_limit: Option<f64>, seconds: f64) -> Usage {
-        let batch = if busy > 0.0 { self.batch / busy } else { 1.0 };
-        let mut used = gpu(llm, lengths, self.finished, batch, seconds);
-        let threads = if self.tokenizing > 0.0 {
-            llm.tokenizer.cores.ceil().max(1.0)
-        } else {
-            self.tokenized * llm.tokenizer.ms_per_request / 1000.0 / seconds
-        };
-        charge_cpu(&mut used, threads + ENGINE_CORES * busy, cpu_limit, seconds);
-        used
-    }
-
     /// Seconds to the first token of a request that comes in now.
     pub fn first_token(&self, llm: &Llm, lengths: Lengths, cpu_limit: Option<f64>) -> f64 {
         let tokenizer = &llm.tokenizer;
@@ -107,6 +119,7 @@ impl Engine {
 
 /// Requests a second that one server finishes at most.
 pub(super) fn capacity(llm: &Llm, lengths: Lengths, cpu_limit: Option<f64>) -> f64 {
+    let lengths = lengths.capped(llm.max_tokens.as_ref());
     law(llm, lengths, 0.0).most.min(tokens_rate(&llm.tokenizer, cpu_limit))
 }
 
@@ -124,7 +137,7 @@ fn law(llm: &Llm, lengths: Lengths, batch: f64) -> Law {
 }
 
 /// Most requests in the batch: its cap, the KV cache, and how many prompts an iteration may read.
-pub(super) fn most_in_batch(llm: &Llm, lengths: Lengths) -> f64 {
+fn most_in_batch(llm: &Llm, lengths: Lengths) -> f64 {
     // Half of its answer is there, on the average.
     let held = f64::from(llm.kv_capacity_tokens) / (lengths.prompt + lengths.output / 2.0);
     let read = lengths.output * (f64::from(llm.batched_tokens) / lengths.prompt).floor().max(1.0);
@@ -143,6 +156,9 @@ fn decode_seconds(llm: &Llm, batch: f64) -> f64 {
 
 /// What the GPU did for `finished` requests in batches of `batch`.
 fn gpu(llm: &Llm, lengths: Lengths, finished: f64, batch: f64, seconds: f64) -> Usage {
+    if finished <= 0.0 || seconds <= 0.0 {
+        return Usage::default();
+    }
     let (group, decode_seconds) = (together(batch, lengths), decode_seconds(llm, batch));
     let tokens = group * lengths.prompt;
     let prefill_seconds = (llm.prefill_fixed_ms + llm.prefill_ms_per_token * tokens) / 1000.0;

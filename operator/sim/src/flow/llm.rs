@@ -2,12 +2,13 @@
 
 use super::{
     Work,
-    busy::busy,
-    engine::{Engine, Lengths, most_in_batch},
+    engine::{Asked, Engine, Step},
+    lengths::Lengths,
     seats::Seats,
+    spread::spread,
 };
 use crate::scenario::Llm;
-use crate::sim::{Ledger, Replica, Stage};
+use crate::sim::{Ledger, Replica, Stage, Tick, Usage};
 use std::collections::BTreeMap;
 
 /// The router and the servers behind it.
@@ -22,46 +23,39 @@ pub(super) struct LlmFlow {
 }
 
 impl LlmFlow {
-    /// Plays `seconds`; returns how many requests were finished.
+    /// Plays `tick`; returns how many requests were finished.
     pub fn step(
         &mut self,
         llm: &Llm,
         arrived: Work,
         replicas: &[Replica],
-        seconds: f64,
+        tick: Tick,
         ledgers: &mut BTreeMap<String, Ledger>,
     ) -> f64 {
-        self.follow(llm, replicas);
-        self.lengths = self.lengths.mixed(self.held + self.in_seats(), arrived);
+        self.follow(llm, replicas, tick.from + llm.warm_up.seconds());
+        let arriving = Lengths::from(arrived).capped(llm.max_tokens.as_ref());
+        self.lengths = self.lengths.mixed(self.held + self.in_seats(), arriving, arrived.amount);
         self.held += arrived.amount;
-        let level = self.level();
-        self.held = level.map_or(self.held, |_| 0.0);
-        let mut finished = 0.0;
+        let mut new = self.route(llm).into_iter();
+        let step =
+            Step { llm, lengths: self.lengths, servers: self.seats.ready().count() as u32, seconds: tick.length() };
+        let (mut finished, mut last) = (0.0, None);
         for (seat, replica) in self.seats.iter_mut().zip(replicas) {
-            let taken = level.filter(|_| seat.stage == Stage::Ready);
-            let new = taken.map_or(0.0, |level| (level - seat.inside.load()).max(0.0));
-            finished += seat.inside.run(llm, self.lengths, new, replica.cpu_limit, seconds);
+            let new = if seat.stage == Stage::Ready { new.next().unwrap_or_default() } else { 0.0 };
+            let Some(works) = seat.works(tick) else { continue };
+            let asked = Asked { engine: seat.inside, new, cpu_limit: replica.cpu_limit, works };
+            let done = match last {
+                // Level servers share one answer.
+                Some((other, done)) if asked.same(&other) => done,
+                _ => step.run(asked),
+            };
+            last = Some((asked, done));
+            seat.inside = done.engine;
+            finished += done.finished;
+            charge(ledgers.entry(replica.uid.clone()).or_default(), done.used);
             self.cpu_limit = replica.cpu_limit;
         }
-        self.charge(llm, replicas, seconds, ledgers);
         finished
-    }
-
-    fn charge(&self, llm: &Llm, replicas: &[Replica], seconds: f64, ledgers: &mut BTreeMap<String, Ledger>) {
-        let (most, servers) = (most_in_batch(llm, self.lengths), self.seats.ready().count() as u32);
-        // Level servers share one answer.
-        let mut known = (f64::INFINITY, 1.0);
-        for (seat, replica) in self.seats.iter().zip(replicas).filter(|(seat, _)| seat.opened) {
-            let batch = seat.inside.batch();
-            if (known.0 - batch).abs() > 1e-9 {
-                known = (batch, busy(servers, batch, most));
-            }
-            let ledger = ledgers.entry(replica.uid.clone()).or_default();
-            ledger.used += seat.inside.used(llm, self.lengths, known.1, replica.cpu_limit, seconds);
-            // As in the request-level model: a fixed share of the card, whatever the load.
-            ledger.level.gpu_memory_mib = f64::INFINITY;
-            ledger.level.memory_bytes = 9e9;
-        }
     }
 
     pub fn queue(&self) -> f64 {
@@ -83,26 +77,24 @@ impl LlmFlow {
     }
 
     /// What a replica that is gone had begins again elsewhere; what one that drains has not begun goes elsewhere too.
-    fn follow(&mut self, llm: &Llm, replicas: &[Replica]) {
-        self.held += self.seats.follow(replicas).iter().map(Engine::load).sum::<f64>();
+    fn follow(&mut self, llm: &Llm, replicas: &[Replica], from: f64) {
+        self.held += self.seats.follow(replicas, from).iter().map(Engine::load).sum::<f64>();
         for seat in self.seats.iter_mut().filter(|seat| seat.stage != Stage::Ready) {
             self.held += seat.inside.give_back_waiting(llm, self.lengths);
         }
     }
 
-    /// The load up to which every Ready server is filled, so that all that is held finds a place: each request goes
-    /// to the emptiest. `None` if no server takes work.
-    fn level(&self) -> Option<f64> {
-        let mut loads: Vec<f64> = self.seats.ready().map(Engine::load).collect();
-        loads.sort_by(f64::total_cmp);
-        let mut filled = self.held;
-        for (index, load) in loads.iter().enumerate() {
-            filled += load;
-            let level = filled / (index + 1) as f64;
-            if loads.get(index + 1).is_none_or(|next| level <= *next) {
-                return Some(level);
-            }
-        }
-        None
+    /// What each Ready server gets of all that is held; without one it stays held.
+    fn route(&mut self, llm: &Llm) -> Vec<f64> {
+        let loads: Vec<f64> = self.seats.ready().map(Engine::load).collect();
+        let all = if loads.is_empty() { 0.0 } else { std::mem::take(&mut self.held) };
+        spread(all, &loads, llm.router.as_ref())
     }
+}
+
+fn charge(ledger: &mut Ledger, used: Usage) {
+    ledger.used += used;
+    // As in the request-level model: a fixed share of the card, whatever the load.
+    ledger.level.gpu_memory_mib = f64::INFINITY;
+    ledger.level.memory_bytes = 9e9;
 }

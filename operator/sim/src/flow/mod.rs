@@ -4,13 +4,17 @@
 //! step is solved implicitly, so that its length does not matter to the result once arrivals are steady. What this
 //! leaves out: the spread of lengths and of waiting times. Ask [`crate::sim::Sim`] for the tail of a latency.
 
+mod batch;
 mod busy;
 mod engine;
 mod inflow;
 mod law;
+mod lengths;
 mod llm;
 mod seats;
 mod service;
+mod spread;
+mod training;
 
 pub use inflow::Inflow;
 
@@ -73,14 +77,10 @@ impl Flow {
         load(replicas, tick, ledgers);
         self.ready = replicas.iter().filter(|replica| replica.stage == Stage::Ready).count() as u32;
         let finished = match (&self.spec.model, &mut self.state) {
-            (Model::Llm(llm), State::Llm(flow)) => flow.step(llm, arrived, replicas, tick.length(), ledgers),
-            (Model::Service(service), State::Service(flow)) => {
-                flow.step(service, arrived.amount, replicas, tick.length(), ledgers)
-            }
-            (Model::Training(training), State::Training(run)) => {
-                let before = run.samples;
-                run.step(training, arrived.amount, replicas, tick, ledgers);
-                run.samples - before
+            (Model::Llm(llm), State::Llm(flow)) => flow.step(llm, arrived, replicas, tick, ledgers),
+            (Model::Service(service), State::Service(flow)) => flow.step(service, arrived, replicas, tick, ledgers),
+            (Model::Training(model), State::Training(run)) => {
+                training::step(run, model, arrived, replicas, tick, ledgers)
             }
             _ => 0.0,
         };
@@ -131,14 +131,8 @@ impl Flow {
     pub fn capacity(&self, work: Work, replicas: u32, cpu_limit: Option<f64>) -> f64 {
         match &self.spec.model {
             Model::Llm(llm) => f64::from(replicas) * engine::capacity(llm, work.into(), cpu_limit),
-            Model::Service(service) => f64::from(replicas) * service::capacity(service, cpu_limit),
-            Model::Training(_) if replicas == 0 => 0.0,
-            Model::Training(training) => training_capacity(training, replicas, cpu_limit),
+            Model::Service(service) => f64::from(replicas) * service::capacity(service, work.into(), cpu_limit),
+            Model::Training(model) => training::capacity(model, replicas, cpu_limit),
         }
     }
-}
-
-fn training_capacity(training: &crate::scenario::Training, replicas: u32, cpu_limit: Option<f64>) -> f64 {
-    let pace = crate::sim::training::Pace::of(training, replicas, cpu_limit);
-    f64::from(replicas) * pace.samples / pace.step
 }

@@ -36,7 +36,8 @@ impl<'de> Deserialize<'de> for Span {
 
 /// A day is 24 hours: a simulation knows no calendar.
 fn parse(text: &str) -> Option<Duration> {
-    let (days, rest) = text.split_once('d').map_or((Some(0), text), |(days, rest)| (days.trim().parse().ok(), rest));
+    let (days, rest) =
+        text.split_once('d').map_or((Some(0), text), |(days, rest)| (days.trim().parse().ok(), rest.trim()));
     let days: u64 = days?;
     let rest = if rest.is_empty() && days > 0 { SignedDuration::ZERO } else { rest.parse::<SignedDuration>().ok()? };
     Duration::from_secs(days.checked_mul(86_400)?).checked_add(Duration::try_from(rest).ok()?)

@@ -1,8 +1,9 @@
 //! The pure core: causes and pods in, work done out. No clock, no network, no metric names.
 
-mod cfs;
+pub(crate) mod cfs;
 mod even;
 pub mod histogram;
+mod lengths;
 pub mod llm;
 mod replica;
 pub mod service;

@@ -40,9 +40,11 @@ impl History {
         let shared = self.is_shared(board);
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
+        let power = self.power(board, samples).filter(|_| whole);
         let measured = GpuEvidence {
             // Of a MIG instance these are the whole board's, which others use too.
-            power: self.power(board, samples).filter(|_| whole),
+            power,
+            power_lost: whole && power.is_none() && self.knew_power(board),
             nvlink: product.and_then(|product| {
                 let traffic = busier(samples.mean(Metric::NvlinkRx), samples.mean(Metric::NvlinkTx));
                 of_peak(traffic?, product.nvlink?)
@@ -78,6 +80,11 @@ impl History {
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
         self.looks.back().is_some_and(|last| self.measured_gpu(board, metric, last.at))
+    }
+
+    /// Whether its power over a limit was known lately.
+    fn knew_power(&self, board: Id) -> bool {
+        self.ever(board, Metric::Power) && (self.ever(board, Metric::PowerLimit) || self.product(board).is_some())
     }
 
     /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.

@@ -131,12 +131,13 @@ impl Cluster {
         let mut nodes = BTreeMap::new();
         let mut pools = BTreeMap::new();
         for pool in &self.pools {
+            let price = Money::of(pool.price);
             let mut names = Vec::new();
             for (name, free) in pool.usable() {
                 nodes.insert(name.clone(), Node { free: Gpus(free) });
                 names.push(name);
             }
-            pools.insert(PoolName(pool.name.clone()), Pool { nodes: names, limit: None, price: Money::of(pool.price) });
+            pools.insert(PoolName(pool.name.clone()), Pool { nodes: names, limit: None, price });
         }
         (pools, nodes)
     }

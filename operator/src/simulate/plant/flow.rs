@@ -1,6 +1,7 @@
 //! Work played as a fluid, a cycle at a time.
 
 use super::{Look, Served, Utilisation};
+use crate::evidence::Metric;
 use crate::simulate::error::SimulateError;
 use crate::simulate::sampler::{Said, SampledPod, Sampler, Scraped};
 use crate::simulate::scenario::Scenario;
@@ -29,8 +30,8 @@ struct Stream {
     work: Work,
     arrived: f64,
     ready: u32,
-    /// Since when no replica is Ready.
-    down: Option<f64>,
+    /// Since when somebody waits and no replica is Ready.
+    unserved: Option<f64>,
     utilisation: Utilisation,
 }
 
@@ -48,7 +49,7 @@ impl Fluid {
                 work: Work::default(),
                 arrived: 0.0,
                 ready: 0,
-                down: Some(0.0),
+                unserved: None,
                 utilisation: Utilisation::default(),
             })
         });
@@ -107,7 +108,7 @@ impl Fluid {
             queue,
             in_system: if training { queue } else { queue + stream.flow.running() },
             // Without a replica the first that came waits for as long as there is none.
-            latency: stream.flow.latency().or_else(|| stream.down.filter(|_| !training).map(|since| now - since)),
+            latency: stream.flow.latency().or_else(|| stream.unserved.filter(|_| !training).map(|since| now - since)),
             utilisation: stream.utilisation.since(now, replicas, busy),
         }
     }
@@ -138,8 +139,9 @@ impl Stream {
         }
         self.arrived += work.amount;
         self.ready = replicas.iter().map(|replica| u32::from(replica.stage == Stage::Ready)).sum();
-        self.down = if self.ready > 0 { None } else { self.down.or(Some(tick.from)) };
         self.flow.step(work, replicas, tick, ledgers);
+        let unserved = self.ready == 0 && self.flow.queue() > 0.0;
+        self.unserved = unserved.then(|| self.unserved.unwrap_or(tick.from));
     }
 
     fn served(&self) -> Option<Served> {
@@ -155,7 +157,11 @@ impl Stream {
         let held = running * (self.work.prompt_tokens + self.work.output_tokens / 2.0);
         let kv = (held / f64::from(llm.kv_capacity_tokens)).min(1.0);
         let progress = self.flow.finished() * self.work.output_tokens / f64::from(self.ready);
-        Some(Said { running, waiting, kv, preemptions: None, progress: Some(progress) })
+        Some(Said {
+            gauges: vec![(Metric::Running, running), (Metric::Waiting, waiting), (Metric::Kv, kv)],
+            counters: vec![(Metric::Progress, progress)],
+            ..Said::default()
+        })
     }
 }
 

@@ -47,15 +47,17 @@ impl Gpu {
         });
     }
 
-    /// Its meters over the time since they were last read; none at the first time. Owners that share it see the same.
-    pub fn read(&mut self, at: f64, product: Product) -> Option<Sample> {
-        if self.read == Some(at) {
+    /// What the exporter shows, which reads the meters every `interval` seconds; none before the second time. Owners that
+    /// share the GPU see the same.
+    pub fn read(&mut self, at: f64, interval: f64, product: Product) -> Option<Sample> {
+        if self.read.is_some_and(|read| at - read < interval - 1e-6) {
             return self.last;
         }
         let mut all = Ledger { used: self.past, ..Ledger::default() };
         for owner in self.owners.values() {
             all.used += owner.used;
             all.level.gpu_memory_mib += owner.level.gpu_memory_mib;
+            all.level.clock_lost = all.level.clock_lost.max(owner.level.clock_lost);
         }
         let since = self.read.replace(at);
         let sample = self.meter.read(&all, product, f64::from(product.memory_mib), at - since.unwrap_or(at - 1.0));

@@ -1,7 +1,9 @@
 //! What the gate's lane would have got from Prometheus, made from the ledgers of simulated pods.
 
 mod gpu;
+mod means;
 mod pod;
+mod quantile;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -35,7 +37,7 @@ pub struct SampledPod {
 }
 
 /// One pod at one scrape: who it is, and what it did and says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Scraped<'a> {
     /// Who.
     pub pod: &'a SampledPod,
@@ -59,13 +61,20 @@ pub struct Sampler {
     gpus: BTreeMap<String, Gpu>,
     /// By uid.
     pods: BTreeMap<String, Pod>,
+    pressure: bool,
     at: f64,
 }
 
 impl Sampler {
-    /// Nothing scraped yet. Without `exporter.sm_active` there is no SM metric, as in the default counter file.
+    /// Nothing scraped yet. Of GPUs there are the metrics of the exporter's default counter file, and what `exporter` adds.
     pub fn new(exporter: Exporter) -> Self {
-        Self { exporter, gpus: BTreeMap::new(), pods: BTreeMap::new(), at: f64::NEG_INFINITY }
+        Self { exporter, gpus: BTreeMap::new(), pods: BTreeMap::new(), pressure: true, at: f64::NEG_INFINITY }
+    }
+
+    /// On kernels that do not tell how long tasks wait for CPU and storage.
+    #[must_use]
+    pub fn without_pressure(self) -> Self {
+        Self { pressure: false, ..self }
     }
 
     /// Scrapes `pods` of a running simulation at its present time.
@@ -95,23 +104,24 @@ impl Sampler {
         let SampledPod { key, container, replica, product, gpus, .. } = one.pod;
         let pod = self.pods.entry(replica.uid.clone()).or_insert_with(|| Pod::of(key, container, product));
         pod.seen = at;
+        let interval = self.exporter.interval.seconds();
         for name in gpus {
             let Some(gpu) = self.gpus.get_mut(name) else { continue };
             let sample = match one.telemetry.gpu {
-                GpuRows::Normal => gpu.read(at, Product::named(product)),
+                GpuRows::Normal => gpu.read(at, interval, Product::named(product)),
                 GpuRows::Frozen => gpu.last,
                 // Without their pod's name rows belong to nobody.
                 GpuRows::Off | GpuRows::NaN | GpuRows::Unattributed => None,
             };
             if let Some(sample) = sample {
-                pod.gpu(name, &sample, self.exporter.sm_active);
+                pod.gpu(name, &sample, &self.exporter);
             }
         }
         if one.telemetry.cpu == CpuRows::Normal {
             pod.container(at, one.ledger.used, replica.cpu_limit);
         }
-        match (one.telemetry.metrics, one.said) {
-            (Metrics::Normal, Some(said)) => pod.server(at, said),
+        match (one.telemetry.metrics, &one.said) {
+            (Metrics::Normal, Some(said)) => pod.server(at, said.clone()),
             (Metrics::Frozen, _) => pod.server_again(at),
             // Samples that carry an old timestamp are outside of every window.
             (Metrics::Off | Metrics::NaN | Metrics::Old, _) | (_, None) => {}
@@ -122,7 +132,7 @@ impl Sampler {
     pub fn slice(&mut self, at: Timestamp) -> Slice {
         let mut slice = Slice::ending(at);
         for pod in self.pods.values_mut() {
-            pod.note(&mut slice);
+            pod.note(&mut slice, self.pressure);
         }
         let last = self.at;
         self.pods.retain(|_, pod| pod.seen >= last);

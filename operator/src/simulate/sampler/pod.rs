@@ -1,9 +1,12 @@
 //! What was scraped of one pod since the last slice.
 
+use super::means::{Counted, Means};
 use super::server::Said;
 use crate::evidence::{Metric, PodKey, Slice};
 use std::collections::BTreeMap;
 use wellfed_sim::meter::Sample;
+use wellfed_sim::product::Product;
+use wellfed_sim::scenario::Exporter;
 use wellfed_sim::sim::Usage;
 
 /// What was scraped of one pod since the last slice.
@@ -13,6 +16,7 @@ pub struct Pod {
     container: String,
     /// As the driver names it.
     model: String,
+    product: Product,
     /// When it was last seen, seconds.
     pub seen: f64,
     gpus: BTreeMap<String, Means>,
@@ -23,31 +27,6 @@ pub struct Pod {
     said: Counted<Said>,
 }
 
-/// A sum and how many, by metric.
-type Means = BTreeMap<Metric, (f64, u32)>;
-
-/// A set of counters at the beginning of the slice and now, each with its time.
-#[derive(Clone, Copy, Debug)]
-struct Counted<T> {
-    first: Option<(f64, T)>,
-    last: Option<(f64, T)>,
-}
-
-impl<T: Copy> Counted<T> {
-    const NONE: Self = Self { first: None, last: None };
-
-    fn note(&mut self, at: f64, value: T) {
-        self.first.get_or_insert((at, value));
-        self.last = Some((at, value));
-    }
-
-    /// Both ends and the seconds between them; none without two samples.
-    fn span(&self) -> Option<(T, T, f64)> {
-        let ((from, first), (until, last)) = (self.first?, self.last?);
-        (until > from).then_some((first, last, until - from))
-    }
-}
-
 impl Pod {
     /// Nothing scraped yet.
     pub fn of(key: &PodKey, container: &str, product: &str) -> Self {
@@ -55,30 +34,45 @@ impl Pod {
             key: key.clone(),
             container: container.to_owned(),
             model: product.replace('-', " "),
+            product: Product::named(product),
             seen: f64::NEG_INFINITY,
             gpus: BTreeMap::new(),
-            usage: Counted::NONE,
+            usage: Counted::default(),
             limited: false,
-            gauges: Means::new(),
-            said: Counted::NONE,
+            gauges: Means::default(),
+            said: Counted::default(),
         }
     }
 
-    /// One collection of dcgm-exporter for the GPU `name`.
-    pub fn gpu(&mut self, name: &str, sample: &Sample, sm_active: bool) {
+    /// One scrape of dcgm-exporter for the GPU `name`.
+    pub fn gpu(&mut self, name: &str, sample: &Sample, exporter: &Exporter) {
         if !self.gpus.contains_key(name) {
-            self.gpus.insert(name.to_owned(), Means::new());
+            self.gpus.insert(name.to_owned(), Means::default());
         }
         let Some(means) = self.gpus.get_mut(name) else { return };
-        // Utilisation is exported in whole percents.
-        add(means, Metric::Util, (sample.busy * 100.0).round() / 100.0);
-        add(means, Metric::Engine, sample.busy);
-        add(means, Metric::Dram, sample.dram);
-        add(means, Metric::Tensor, sample.tensor);
-        add(means, Metric::PcieRx, sample.pcie_rx);
-        add(means, Metric::Power, sample.power);
-        if sm_active {
-            add(means, Metric::Sm, sample.sm);
+        let memory = f64::from(self.product.memory_mib);
+        let standard = [
+            // Utilisation is exported in whole percents.
+            (Metric::Util, (sample.busy * 100.0).round() / 100.0),
+            (Metric::Engine, sample.busy),
+            (Metric::Dram, sample.dram),
+            (Metric::Tensor, sample.tensor),
+            (Metric::PcieRx, sample.pcie_rx),
+            (Metric::PcieTx, sample.pcie_tx),
+            (Metric::Memory, sample.memory_used / memory),
+            (Metric::Clock, sample.sm_clock),
+            (Metric::Power, sample.power),
+        ];
+        standard.into_iter().for_each(|(metric, value)| means.add(metric, value));
+        if exporter.sm_active {
+            means.add(Metric::Sm, sample.sm);
+        }
+        if exporter.further_counters {
+            means.add(Metric::NvlinkRx, sample.nvlink_rx);
+            means.add(Metric::NvlinkTx, sample.nvlink_tx);
+            means.add(Metric::Fp32, sample.fp32);
+            means.add(Metric::PowerLimit, self.product.power_limit);
+            means.latest(Metric::ClocksHeld, f64::from(u8::from(sample.clocks_held > 0.0)));
         }
     }
 
@@ -90,62 +84,71 @@ impl Pod {
 
     /// Its own metrics.
     pub fn server(&mut self, at: f64, said: Said) {
-        add(&mut self.gauges, Metric::Running, said.running);
-        add(&mut self.gauges, Metric::Waiting, said.waiting);
-        add(&mut self.gauges, Metric::Kv, said.kv);
+        for (metric, value) in &said.gauges {
+            // What can't be a measurement does not count, and a loss that is no number is one that diverged.
+            metric.believed(*value).into_iter().for_each(|value| self.gauges.add(*metric, value));
+        }
         self.said.note(at, said);
     }
 
     /// Its own metrics, which show what they showed before.
     pub fn server_again(&mut self, at: f64) {
-        if let Some((_, said)) = self.said.last {
+        if let Some(said) = self.said.last().cloned() {
             self.server(at, said);
         }
     }
 
     /// Puts the means into `slice`, and begins anew; counters go on from where they are.
-    pub fn note(&mut self, slice: &mut Slice) {
+    pub fn note(&mut self, slice: &mut Slice, pressure: bool) {
         for (gpu, means) in &mut self.gpus {
-            if !means.is_empty() {
-                slice.note_product(gpu, &self.model);
+            if means.is_empty() {
+                continue;
             }
-            for (metric, mean) in drain(means) {
-                slice.note_gpu(&self.key, gpu, metric, mean);
+            slice.note_product(gpu, &self.model);
+            if let Some(swing) = means.deviation(Metric::Engine) {
+                slice.note_gpu(&self.key, gpu, Metric::Swing, swing);
             }
+            means.drain().for_each(|(metric, mean)| slice.note_gpu(&self.key, gpu, metric, mean));
         }
-        if let Some((first, last, seconds)) = self.usage.span() {
-            let cores = (last.cpu_seconds - first.cpu_seconds) / seconds;
-            slice.note_container(&self.key, &self.container, Metric::Cores, cores);
-            let periods = last.cfs_periods - first.cfs_periods;
-            if self.limited && periods > 0.0 {
-                let throttled = ((last.cfs_throttled - first.cfs_throttled) / periods).clamp(0.0, 1.0);
-                slice.note_container(&self.key, &self.container, Metric::Throttled, throttled);
-            }
-        }
-        for (metric, mean) in drain(&mut self.gauges) {
-            slice.note_server(&self.key, metric, mean);
-        }
+        self.note_container(slice, pressure);
+        self.gauges.drain().for_each(|(metric, mean)| slice.note_server(&self.key, metric, mean));
         if let Some((first, last, seconds)) = self.said.span() {
-            let counters = [
-                (Metric::Preemptions, first.preemptions.zip(last.preemptions)),
-                (Metric::Progress, first.progress.zip(last.progress)),
-            ];
-            for (metric, ends) in counters {
-                let rate = ends.map(|(first, last)| ((last - first) / seconds).max(0.0));
-                rate.into_iter().for_each(|rate| slice.note_server(&self.key, metric, rate));
-            }
+            grown(first, last, seconds).for_each(|(metric, value)| slice.note_server(&self.key, metric, value));
         }
-        self.usage.first = self.usage.last;
-        self.said.first = self.said.last;
+        self.usage.go_on();
+        self.said.go_on();
+    }
+
+    fn note_container(&self, slice: &mut Slice, pressure: bool) {
+        let Some((first, last, seconds)) = self.usage.span() else { return };
+        let rate = |value: fn(&Usage) -> f64| (value(last) - value(first)) / seconds;
+        let mut note = |metric, value| slice.note_container(&self.key, &self.container, metric, value);
+        note(Metric::Cores, rate(|used| used.cpu_seconds));
+        if pressure {
+            note(Metric::Pressure, rate(|used| used.cpu_waiting).clamp(0.0, 1.0));
+            note(Metric::IoPressure, rate(|used| used.io_waiting).clamp(0.0, 1.0));
+        }
+        let periods = last.cfs_periods - first.cfs_periods;
+        if self.limited && periods > 0.0 {
+            note(Metric::Throttled, ((last.cfs_throttled - first.cfs_throttled) / periods).clamp(0.0, 1.0));
+        }
+        slice.note_server(&self.key, Metric::NetworkRx, rate(|used| used.net_rx_bytes));
+        slice.note_server(&self.key, Metric::NetworkTx, rate(|used| used.net_tx_bytes));
     }
 }
 
-fn add(means: &mut Means, metric: Metric, value: f64) {
-    let (sum, count) = means.entry(metric).or_default();
-    *sum += value;
-    *count += 1;
-}
-
-fn drain(means: &mut Means) -> impl Iterator<Item = (Metric, f64)> {
-    std::mem::take(means).into_iter().map(|(metric, (sum, count))| (metric, sum / f64::from(count)))
+/// What counters grew by in a second, and the means of what was counted, between two moments.
+fn grown(first: &Said, last: &Said, seconds: f64) -> impl Iterator<Item = (Metric, f64)> {
+    let pairs = first.counters.iter().zip(&last.counters);
+    let counters = pairs.map(move |((metric, before), (_, now))| (*metric, ((now - before) / seconds).max(0.0)));
+    let pairs = first.means.iter().zip(&last.means);
+    let means = pairs.filter_map(|((metric, before), (_, now))| {
+        let count = now.1 - before.1;
+        (count > 0.0).then(|| (*metric, (now.0 - before.0) / count))
+    });
+    let spread = first.prompts.as_ref().zip(last.prompts.as_ref()).and_then(|(first, last)| {
+        let median = super::quantile::between(first, last, 0.5)?;
+        Some((Metric::PromptSpread, super::quantile::between(first, last, 0.95)? / median))
+    });
+    counters.chain(means).chain(spread)
 }

@@ -50,12 +50,8 @@ fn minute(pods: &[SampledPod], exporter: Exporter, change: impl Fn(&mut Sim)) ->
     sampler.slice(Timestamp::constant(60, 0))
 }
 
-fn gpu(slice: &Slice, pod: &str, gpu: &str, metric: Metric) -> Option<f64> {
-    slice.get(&("demo".to_owned(), pod.to_owned()), gpu, metric)
-}
-
-fn container(slice: &Slice, pod: &str, metric: Metric) -> Option<f64> {
-    slice.get(&("demo".to_owned(), pod.to_owned()), "train", metric)
+fn get(slice: &Slice, pod: &str, thing: &str, metric: Metric) -> Option<f64> {
+    slice.get(&("demo".to_owned(), pod.to_owned()), thing, metric)
 }
 
 fn near(value: Option<f64>, expected: f64) -> bool {
@@ -66,26 +62,29 @@ fn near(value: Option<f64>, expected: f64) -> bool {
 fn a_starved_trainer_shows_a_quarter_of_its_gpu_and_all_of_its_workers() {
     let slice = minute(&[pod("a", "GPU-1")], Exporter::default(), |_| {});
 
-    assert!(near(gpu(&slice, "a", "GPU-1", Metric::Engine), 0.25), "{slice:?}");
-    let cores = container(&slice, "a", Metric::Cores);
-    assert!(near(cores, 2.15), "two workers and the trainer itself: {cores:?}");
-    assert_eq!(slice.get(&("demo".to_owned(), "a".to_owned()), "", Metric::Running), None, "a trainer serves nothing");
+    assert!(near(get(&slice, "a", "GPU-1", Metric::Engine), 0.25), "{slice:?}");
+    let container = |metric| get(&slice, "a", "train", metric);
+    assert!(near(container(Metric::Cores), 2.15), "two workers and the trainer itself");
+    let says = |metric| get(&slice, "a", "", metric);
+    assert!(near(says(Metric::StepSeconds), 0.4) && near(says(Metric::DataWaitSeconds), 0.3));
+    assert!(near(says(Metric::Throughput), 20.0) && says(Metric::Loss).is_some());
+    assert_eq!(says(Metric::Running), None, "a trainer serves nothing");
 }
 
 #[test]
 fn sm_activity_is_there_only_if_the_exporter_sends_it() {
     let sends = |sm_active| minute(&[pod("a", "GPU-1")], Exporter { sm_active, ..Exporter::default() }, |_| {});
 
-    assert_eq!(gpu(&sends(false), "a", "GPU-1", Metric::Sm), None);
-    assert!(near(gpu(&sends(true), "a", "GPU-1", Metric::Sm), 0.25 * 0.78));
+    assert_eq!(get(&sends(false), "a", "GPU-1", Metric::Sm), None);
+    assert!(near(get(&sends(true), "a", "GPU-1", Metric::Sm), 0.25 * 0.78));
 }
 
 #[test]
 fn pods_on_one_gpu_both_show_the_work_of_both() {
     let slice = minute(&[pod("a", "GPU-1"), pod("b", "GPU-1")], Exporter::default(), |_| {});
 
-    assert!(near(gpu(&slice, "a", "GPU-1", Metric::Engine), 0.5), "{slice:?}");
-    assert_eq!(gpu(&slice, "a", "GPU-1", Metric::Engine), gpu(&slice, "b", "GPU-1", Metric::Engine));
+    assert!(near(get(&slice, "a", "GPU-1", Metric::Engine), 0.5), "{slice:?}");
+    assert_eq!(get(&slice, "a", "GPU-1", Metric::Engine), get(&slice, "b", "GPU-1", Metric::Engine));
 }
 
 #[test]
@@ -96,6 +95,10 @@ fn what_is_not_scraped_is_missing() {
     };
 
     let (no_gpu, no_cpu) = (without("telemetry.gpu"), without("telemetry.cpu"));
-    assert_eq!((gpu(&no_gpu, "a", "GPU-1", Metric::Engine), container(&no_cpu, "a", Metric::Cores)), (None, None));
-    assert!(container(&no_gpu, "a", Metric::Cores).is_some() && gpu(&no_cpu, "a", "GPU-1", Metric::Engine).is_some());
+    let engine = |slice| get(slice, "a", "GPU-1", Metric::Engine);
+    let cores = |slice| get(slice, "a", "train", Metric::Cores);
+    assert!(engine(&no_gpu).is_none() && cores(&no_gpu).is_some());
+    assert!(cores(&no_cpu).is_none() && engine(&no_cpu).is_some());
+    let silent = without("telemetry.metrics");
+    assert!(get(&silent, "a", "", Metric::StepSeconds).is_none() && engine(&silent).is_some());
 }

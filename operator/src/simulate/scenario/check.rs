@@ -4,6 +4,7 @@ use super::file::{Entry, File, PoolShape};
 use super::{Reader, Subject, manifest};
 use crate::refusal::did_you_mean;
 use std::collections::{BTreeMap, BTreeSet};
+use wellfed_crds::{Signal, SignalRole};
 use wellfed_engine::policy::{Mode, Policy};
 use wellfed_engine::units::{Gpus, WorkloadId};
 use wellfed_sim::scenario::{Change, Model, Selector, Workload};
@@ -34,6 +35,8 @@ impl File {
             });
         let workloads: Vec<_> = subjects.collect::<Result<_, _>>()?;
         unique("workloads", workloads.iter().map(|one| one.id.name.clone()))?;
+        let targets = workloads.iter().flat_map(|one| one.targets.iter().map(|(_, target)| target.clone()));
+        unique("workloads: scaleTargetRef", targets)?;
         check_changes(&self.changes, &workloads)?;
         Ok(Checked { workloads })
     }
@@ -44,7 +47,8 @@ impl File {
         let namespace = object.metadata.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let intent = manifest::resolve(&object, &namespace)?;
         entry.check()?;
-        let signals = object.spec.signals.iter().enumerate();
+        let asks = |signal: &Signal| matches!(signal.role, None | Some(SignalRole::Demand | SignalRole::Latency));
+        let signals = object.spec.signals.iter().enumerate().filter(|(_, signal)| asks(signal));
         let readers = signals.map(|(at, signal)| Reader::of(entry, at, signal, intent.replicas));
         let readers: Vec<_> = readers.collect::<Result<_, _>>()?;
         self.check_names(entry, &intent.policy)?;
@@ -59,9 +63,11 @@ impl File {
             id: WorkloadId { namespace: namespace.clone(), name: name.clone(), uid: format!("{name}-{at}") },
             targets: targets.collect(),
             readers,
+            measures: intent.measures.iter().map(|(what, _)| *what).collect(),
             replicas: entry.replicas.unwrap_or(policy.min.0).min(policy.max.0),
             policy,
             pod: entry.pods.clone(),
+            rivals: entry.rivals,
             slo: entry.slo.map(wellfed_sim::scenario::Span::seconds),
             work: Workload {
                 selector: Selector { match_labels: BTreeMap::from([("app".to_owned(), name.clone())]) },
@@ -102,6 +108,8 @@ impl Entry {
         within("pods.gpus", f64::from(self.pods.gpus), 1.0, 16.0)?;
         self.pods.cpu_limit.map_or(Ok(()), |cores| within("pods.cpuLimit", cores, 0.01, 1024.0))?;
         self.slo.map_or(Ok(()), |slo| within("slo", slo.seconds(), 0.001, 86_400.0))?;
+        within("rivals.utilisation", self.rivals.utilisation, 0.01, 1.0)?;
+        self.rivals.waiting.map_or(Ok(()), |waiting| within("rivals.waiting", waiting, 0.001, 1e12))?;
         if self.slo.is_some() && matches!(self.model, Model::Training(_)) {
             return Err(("slo".into(), "training answers no requests: leave slo out".into()));
         }

@@ -48,6 +48,8 @@ pub struct File {
 pub struct Exporter {
     /// Also `DCGM_FI_PROF_SM_ACTIVE`, which the default counter file leaves out.
     pub sm_active: bool,
+    /// Also NVLink rates, the FP32 pipe, clock event reasons and the power limit.
+    pub further_counters: bool,
 }
 
 /// How finely work is played.
@@ -105,6 +107,9 @@ pub struct Entry {
     /// The longest that a request should take.
     #[serde(default)]
     pub slo: Option<Span>,
+    /// What the other autoscalers aim at.
+    #[serde(default)]
+    pub rivals: Targets,
     /// How it works.
     pub model: Model,
     /// What arrives.
@@ -127,6 +132,23 @@ pub struct PodShape {
 impl Default for PodShape {
     fn default() -> Self {
         Self { gpus: 1, cpu_limit: None }
+    }
+}
+
+/// What the other autoscalers aim at.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Targets {
+    /// Share of time with a kernel on the GPU, 0–1.
+    pub utilisation: f64,
+    /// Requests or samples that wait for each replica. Default: the target of the manifest's first signal that counts what
+    /// waits or is in the system; without one 10.
+    pub waiting: Option<f64>,
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        Self { utilisation: 0.7, waiting: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A manifest inside a scenario: parsed and resolved as the operator does it.
 
 use super::check::Problem;
-use crate::config::{Config, EvidenceConfig, GateConfig, PrometheusConfig};
+use crate::config::{Config, PrometheusConfig};
 use crate::intent::{Intent, Settings, intent};
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -104,5 +104,5 @@ fn config(spec: &GpuWorkloadSpec) -> Config {
         allow_cluster_queries: false,
         namespace_label: "namespace".to_owned(),
     });
-    Config { prometheus: prometheus.collect(), evidence: EvidenceConfig::default(), gate: GateConfig::default() }
+    Config { prometheus: prometheus.collect(), ..Config::default() }
 }

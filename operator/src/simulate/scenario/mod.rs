@@ -5,11 +5,12 @@ mod file;
 mod manifest;
 mod reader;
 
-pub use file::{Measured, PodShape, PoolShape, Resolution};
+pub use file::{Measured, PodShape, PoolShape, Resolution, Targets};
 pub use manifest::LOOK_EVERY;
 pub use reader::Reader;
 
 use super::error::SimulateError;
+use crate::intent::Measure;
 use check::Checked;
 use jiff::Timestamp;
 use std::fs;
@@ -60,10 +61,14 @@ pub struct Subject {
     pub targets: Vec<(usize, String)>,
     /// In the order of `policy.signals`.
     pub readers: Vec<Reader>,
+    /// What its signals say of its work besides asking for replicas.
+    pub measures: Vec<Measure>,
     /// Replicas at the start.
     pub replicas: u32,
     /// What each of its pods asks for.
     pub pod: PodShape,
+    /// What the other autoscalers aim at.
+    pub rivals: Targets,
     /// The longest that a request should take, seconds.
     pub slo: Option<f64>,
     /// How it behaves.
@@ -93,7 +98,11 @@ impl Scenario {
             resolution: file.resolution,
             tick: file.tick.seconds(),
             start_up: file.start_up.seconds(),
-            exporter: Exporter { sm_active: file.exporter.sm_active, ..Exporter::default() },
+            exporter: Exporter {
+                sm_active: file.exporter.sm_active,
+                further_counters: file.exporter.further_counters,
+                ..Exporter::default()
+            },
             pools: file.pools,
             workloads,
             changes: file.changes,

@@ -22,11 +22,6 @@ struct Stretch {
     dense: f64,
 }
 
-/// What the GPU does in `seconds` that are all spent on requests.
-pub(super) fn on_requests(seconds: f64) -> Usage {
-    Stretch { begin: 0.0, end: seconds, dense: 1.0 }.over(seconds)
-}
-
 impl Work {
     /// Adds a stretch after all others; a share `dense` of it is spent on requests.
     pub(super) fn add(&mut self, begin: f64, end: f64, dense: f64) {
@@ -50,14 +45,19 @@ impl Work {
 
 impl Stretch {
     fn over(&self, seconds: f64) -> Usage {
-        let (dense, fixed) = (seconds * self.dense, seconds * (1.0 - self.dense));
-        Usage {
-            gpu_busy: seconds,
-            sm_active: dense * COMPUTE.0 + fixed * FIXED.0,
-            tensor_active: dense * COMPUTE.1 + fixed * FIXED.1,
-            fp32_active: dense * FP32,
-            dram_bytes: dense * COMPUTE.2 + fixed * FIXED.2,
-            ..Usage::default()
-        }
+        worked(seconds, self.dense)
+    }
+}
+
+/// What `seconds` of work take of a GPU, of which a share `dense` is spent on requests.
+pub(crate) fn worked(seconds: f64, dense: f64) -> Usage {
+    let (dense, fixed) = (seconds * dense, seconds * (1.0 - dense));
+    Usage {
+        gpu_busy: seconds,
+        sm_active: dense * COMPUTE.0 + fixed * FIXED.0,
+        tensor_active: dense * COMPUTE.1 + fixed * FIXED.1,
+        fp32_active: dense * FP32,
+        dram_bytes: dense * COMPUTE.2 + fixed * FIXED.2,
+        ..Usage::default()
     }
 }
