@@ -2,6 +2,7 @@
 
 use crate::advice::advise;
 use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
+use crate::catalog::Catalog;
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
 use crate::findings::{self, Sources};
@@ -17,12 +18,11 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::Patch;
 use kube::{Api, Client};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
 use wellfed_engine::decision::Decision;
-use wellfed_engine::units::{PoolName, WorkloadId};
-use wellfed_engine::world::Pool;
+use wellfed_engine::units::WorkloadId;
 
 /// Without a transition a memory is written at most this often.
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
@@ -37,8 +37,8 @@ pub struct Reporter<'a> {
     pub identity: &'a str,
     /// Why all writes are stopped, if they are.
     pub stopped: Option<&'a str>,
-    /// All pools, with their prices.
-    pub pools: &'a BTreeMap<PoolName, Pool>,
+    /// The cluster, for the names and prices of pools.
+    pub catalog: &'a Catalog,
     /// Now.
     pub now: Timestamp,
 }
@@ -101,6 +101,7 @@ impl Reporter<'_> {
         status.conditions = status::conditions(&aspects, &last.conditions, object.metadata.generation, self.now);
         let memory = memory_text(decided).or_else(|| last.memory.clone());
         status.memory.clone_from(&memory);
+        advise(&mut status, subject, decided, self.catalog);
         let worth = Worth::of(&status);
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if worth != last.worth {
@@ -113,7 +114,6 @@ impl Reporter<'_> {
             happenings.extend(foreign(subject));
             // Kept as it is before it is shortened.
             let findings = status.findings.clone();
-            advise(&mut status, subject, decided, self.pools);
             fit(&mut status);
             log(&subject.id, decided, &status);
             *last = Last {

@@ -125,6 +125,8 @@ pub struct Worth {
     decision: Option<(String, String, String, Option<Timestamp>)>,
     /// Which, in what state, since when, and whether it is known what was measured.
     findings: Vec<(String, String, Timestamp, bool)>,
+    /// The first command of the first finding: the pod that it names may be gone.
+    command: Option<String>,
     selector: Option<String>,
 }
 
@@ -151,6 +153,7 @@ impl Worth {
                 .iter()
                 .map(|one| (one.id.clone(), one.state.clone(), one.since, one.evidence.is_empty()))
                 .collect(),
+            command: status.findings.first().and_then(|finding| Some(finding.commands.first()?.run.clone())),
             selector: status.selector.clone(),
         }
     }
