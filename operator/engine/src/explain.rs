@@ -1,12 +1,14 @@
 //! Reasons and decisions in words. The only place where they become text; the same in status, logs and the terminal.
 
 use crate::decision::{Decision, Direction, Reason, Step, StepRecord};
-use crate::gate::Verdict;
+use crate::figures::WorkUnit;
+use crate::gate::{CHECKLIST, Check, Gain, Verdict};
 use crate::memory::Moment;
 use crate::opinion::{Finding, Gap, Measure, Quantity};
 use crate::policy::{GateMode, OnUnknown};
 use crate::rules::{RULES, RuleName};
-use jiff::{SignedDuration, SpanRound, Unit};
+use crate::units::SignalName;
+use jiff::{SignedDuration, SpanRound, Timestamp, Unit};
 use std::fmt::Write as _;
 
 /// One sentence: the numbers, and what binds.
@@ -95,13 +97,20 @@ pub fn reason(reason: &Reason) -> String {
         Reason::GatePassed { by: Some(rule) } => format!("GPUs are at work ({rule}), so more would help"),
         Reason::GatePassed { by: None } => "nothing speaks against more GPUs".to_owned(),
         Reason::GateRefused { rule, mode: GateMode::Enforce } => {
-            format!("refused by {rule}: {}; more GPUs would not help", cause(*rule))
+            format!("refused by {rule}: {}; {MORE_WOULD_WAIT}", cause(*rule))
         }
         Reason::GateRefused { rule, mode: GateMode::Advise | GateMode::Off } => {
             format!("advised against by {rule}: {}", cause(*rule))
         }
         Reason::GateUnknown { gap: why, then: OnUnknown::Allow } => format!("no verdict ({}), allowed", gap(*why)),
         Reason::GateUnknown { gap: why, then: OnUnknown::Hold } => format!("no verdict ({}), held", gap(*why)),
+        Reason::Ceiling { ceiling, until, .. } => {
+            format!("{}; no more than runs until {}", gain(&ceiling.gain), moment(until.0))
+        }
+        Reason::GateOverridden { rule, because, until } => {
+            format!("{} overridden until {}: {because}", refusal_of(*rule), moment(*until))
+        }
+        Reason::SloOverride { signal, rule, queue_share } => slo_override(signal, *rule, *queue_share),
         Reason::Fits => "the pools have room".to_owned(),
         Reason::Unlimited => "no pool limits it".to_owned(),
         Reason::NoCapacity { room } => format!("the pools have room for {room} more replicas"),
@@ -110,6 +119,56 @@ pub fn reason(reason: &Reason) -> String {
             format!("{replicas} replicas did not start in pool {pool} and are placed elsewhere")
         }
     }
+}
+
+/// What follows from a cause for which GPUs wait.
+pub const MORE_WOULD_WAIT: &str = "more GPUs would wait as well";
+
+fn refusal_of(rule: Option<RuleName>) -> String {
+    rule.map_or_else(|| "a hold without a verdict is".to_owned(), |rule| format!("the refusal by {rule} is"))
+}
+
+fn slo_override(signal: &SignalName, rule: Option<RuleName>, queue_share: Option<f64>) -> String {
+    let queue = match queue_share {
+        Some(share) => format!("{} of the latency is queueing", percent(share)),
+        None => "how much of the latency is queueing is not known".to_owned(),
+    };
+    let against = rule.map(|rule| format!(" against {rule}")).unwrap_or_default();
+    format!("signal {signal} is above its objective and {queue}: one step a window is let pass{against}")
+}
+
+/// What growth brought, in words.
+pub fn gain(gain: &Gain) -> String {
+    let Gain { from, to, before, after, unit, .. } = gain;
+    let work = match unit {
+        WorkUnit::Served => "tokens or answers",
+        WorkUnit::Trained => "tokens or samples",
+    };
+    let (before, after) = (rate(*before), rate(*after));
+    format!("growing from {from} to {to} replicas changed {before} {work} a second to {after}")
+}
+
+/// The checklist of a growth that brought nothing, in order.
+pub fn checklist(gain: &Gain) -> String {
+    let points = CHECKLIST.iter().zip(gain.checks).map(|((name, _), check)| {
+        let check = match check {
+            Check::Passed => "passed",
+            Check::Failed => "failed",
+            Check::Unknown => "unknown",
+        };
+        format!("{name} {check}")
+    });
+    points.collect::<Vec<_>>().join(", ")
+}
+
+/// A rate with as many digits as matter.
+pub fn rate(value: f64) -> String {
+    if value.abs() < 100.0 { number(value) } else { format!("{value:.0}") }
+}
+
+/// A point in time, to the second.
+fn moment(at: Timestamp) -> String {
+    format!("{at:.0}")
 }
 
 const fn scale_word(direction: Direction) -> &'static str {
@@ -135,6 +194,7 @@ pub fn gap(gap: Gap) -> String {
         Gap::Contradiction { gpus } => format!("{gpus} GPUs report full use and no work at once"),
         Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
+        Gap::Retesting { rule } => format!("the pod template changed; whether that ended {rule} is being tested"),
         Gap::Counting { seen, needed } => format!("a cause shows, {seen} of {needed} evaluations"),
     }
 }

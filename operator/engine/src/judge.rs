@@ -1,6 +1,7 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
 use crate::evidence::Evidence;
+use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
@@ -40,7 +41,7 @@ pub fn judge(seen: &Evidence) -> Opinion {
         (None, Some(gap)) => Lean::Unknown(gap),
         (None, None) => Lean::Allow,
     };
-    Opinion { at: seen.at, lean, findings }
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
 }
 
 /// Without GPUs that can be trusted, what the workload's own software counts still refuses.
@@ -50,11 +51,11 @@ fn blind(gap: Gap, mut findings: Vec<Finding>, seen: &Evidence) -> Opinion {
     findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counts(finding));
     findings.sort_by_key(|finding| certainty(finding.rule));
     let lean = findings.first().map_or(Lean::Unknown(gap), |finding| Lean::Refuse(finding.rule));
-    Opinion { at: seen.at, lean, findings }
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {
-    rule(name).map(|rule| rule.certainty())
+    rule(name).map(Rule::certainty)
 }
 
 fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {

@@ -1,5 +1,6 @@
 //! What the judge thinks of one workload on one look at its evidence.
 
+use crate::facts::Facts;
 use crate::rules::RuleName;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub struct Opinion {
     pub lean: Lean,
     /// What is wrong, most certain first.
     pub findings: Vec<Finding>,
+    /// What was measured besides.
+    #[serde(default)]
+    pub facts: Facts,
 }
 
 /// Whether more GPUs would help, on one look.
@@ -65,9 +69,14 @@ pub enum Gap {
         /// Evaluations needed.
         needed: u32,
     },
+    /// The pod template changed, and whether that ended this cause is not known yet.
+    Retesting {
+        /// What refused before.
+        rule: RuleName,
+    },
 }
 
-/// One thing that is wrong, and the numbers that say so; written as a short list, since it is kept in status.
+/// One thing that is wrong, and the numbers that say so; written as a short list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Listed", into = "Listed")]
 pub struct Finding {
@@ -126,7 +135,7 @@ pub enum Confidence {
     Medium,
 }
 
-/// One measured value beside its threshold; written as a short list, since it is kept in status.
+/// One measured value beside its threshold; written as a short list.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(Quantity, f64, Option<f64>)", into = "(Quantity, f64, Option<f64>)")]
 pub struct Measure {

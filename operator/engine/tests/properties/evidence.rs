@@ -63,7 +63,9 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             first.server = odd.2.unwrap_or(first.server);
             first.trainer = odd.3.unwrap_or(first.trainer);
             if cause == HOT {
-                all.iter_mut().for_each(|one| one.gpu.clocks_held = exact(0.1));
+                for one in &mut all {
+                    one.gpu.clocks_held = exact(0.9);
+                }
             }
             all[0].gpu.clocks_held = held.map(Span::exact);
             of(class, &all, sharded, slo_breached)
@@ -92,7 +94,7 @@ fn exact(value: f64) -> Option<Span> {
 const UNEVEN: usize = 0;
 /// The one in which the first GPU has half of the others' clock.
 const SLOW: usize = 22;
-/// The one in which the others' clocks are surely not held down.
+/// The one in which all clocks but perhaps the first are held down.
 const HOT: usize = 23;
 const CAUSES: usize = 37;
 
@@ -184,7 +186,9 @@ fn feeding(cause: usize) -> Replica {
         17 => (swings, at_limit(), TrainerEvidence::default()),
         _ => (GpuEvidence { pcie_rx: exact(3e9), ..idle }, reading(), step(0.05)),
     };
-    Replica { gpu, container, trainer, ..Replica::default() }
+    // A server that may copy because it must.
+    let server = if cause == 18 { served(20.0, 0.5) } else { ServerEvidence::default() };
+    Replica { gpu, container, server, trainer }
 }
 
 /// An exchange, and what looks like one, but for its memory, its work or its links; full memory, and what looks like it; an
@@ -201,14 +205,15 @@ fn grouped(cause: usize) -> Replica {
         21 => GpuEvidence { dram: exact(0.6), ..spins },
         SLOW | HOT => clocked,
         24 => full,
-        25 => GpuEvidence { sm: exact(0.7), ..full },
+        25 => GpuEvidence { engine: exact(0.4), sm: exact(0.7), ..full },
         26 => GpuEvidence { engine: exact(0.9), dram: exact(0.6), ..full },
-        27 => GpuEvidence { nvlink: None, ..exchanging },
+        27 => GpuEvidence { nvlink: exact(0.05), ..exchanging },
         _ => GpuEvidence { memory: exact(0.9), ..exchanging },
     };
     // A trainer that generates with an engine of its own.
     let server = if cause == 24 { served(3.0, 0.0) } else { ServerEvidence::default() };
-    let container = ContainerEvidence { network: exact(2e9), cores: exact(3.0), ..ContainerEvidence::default() };
+    let network = if cause == 27 { 1e6 } else { 2e9 };
+    let container = ContainerEvidence { network: exact(network), cores: exact(0.5), ..ContainerEvidence::default() };
     Replica { gpu, container, server, ..Replica::default() }
 }
 

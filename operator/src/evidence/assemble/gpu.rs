@@ -12,6 +12,8 @@ use wellfed_engine::span::Span;
 const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
 /// Samples of a number that stands still before it is called frozen.
 const FROZEN_FROM: usize = 3;
+/// Samples of power that stands still too before the whole exporter is called stuck.
+const STUCK_FROM: usize = 5;
 /// A GPU whose power moves by this share of it does not do the same all the time.
 const POWER_MOVES: f64 = 0.05;
 /// No standard deviation of numbers between 0 and 1 is larger.
@@ -40,9 +42,11 @@ impl History {
         let shared = self.is_shared(board);
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
+        let power = self.power(board, samples).filter(|_| whole);
         let measured = GpuEvidence {
             // Of a MIG instance these are the whole board's, which others use too.
-            power: self.power(board, samples).filter(|_| whole),
+            power,
+            power_lost: whole && power.is_none() && self.knew_power(board),
             nvlink: product.and_then(|product| {
                 let traffic = busier(samples.mean(Metric::NvlinkRx), samples.mean(Metric::NvlinkTx));
                 of_peak(traffic?, product.nvlink?)
@@ -78,6 +82,11 @@ impl History {
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
         self.looks.back().is_some_and(|last| self.measured_gpu(board, metric, last.at))
+    }
+
+    /// Whether its power over a limit was known lately.
+    fn knew_power(&self, board: Id) -> bool {
+        self.ever(board, Metric::Power) && (self.ever(board, Metric::PowerLimit) || self.product(board).is_some())
     }
 
     /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.
@@ -152,7 +161,7 @@ fn is_frozen(samples: &Samples<'_>) -> bool {
         .each(Metric::Power)
         .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
     // Without power there is nothing to hold it against.
-    if most - least < POWER_MOVES * most || most <= 0.0 {
+    if most <= 0.0 {
         return false;
     }
     let mut works = false;
@@ -163,5 +172,8 @@ fn is_frozen(samples: &Samples<'_>) -> bool {
         values.all(|value| value.to_bits() == first.to_bits())
     };
     let longest = ACTIVITY.iter().map(|metric| samples.each(*metric).count()).max().unwrap_or(0);
-    longest >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
+    let all_stand = longest >= FROZEN_FROM && ACTIVITY.iter().all(stands);
+    // A board's power is never the same for minutes, not even at rest: where it is, the whole exporter is stuck.
+    let stuck = least.to_bits() == most.to_bits() && samples.each(Metric::Power).count() >= STUCK_FROM;
+    all_stand && (stuck || (works && most - least >= POWER_MOVES * most))
 }
