@@ -47,7 +47,8 @@ pub fn warm_up(dice: &mut Dice, index: u64) -> Draft {
     if draft.work == Work::Training {
         let cold = dice.real("coldMinutes", 1.0, 4.0) * 60.0;
         let slow = json!(reading(&draft) / dice.real("coldSlower", 2.0, 5.0));
-        draft.model["training"]["storage"]["bytesPerSecond"] = slow;
+        // Caches are cold for as long as it takes to read through once, not while nobody reads.
+        draft.changes.push((until + compiles, STORAGE.into(), slow));
         draft.changes.push((until + compiles + cold, STORAGE.into(), Value::Null));
     }
     draft
