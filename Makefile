@@ -7,7 +7,7 @@ RESOLVE = folder=$$($(PROVISION)) && export WELLFED_BINARIES_RESOLVED="$$folder"
 PROGRAMS = -p wellfed -p wellfed-world -p wellfed-tests --bins
 PLANE = target/debug/plane
 
-.PHONY: demo demo-mutants test lint bench bless plane at-rest clean require
+.PHONY: demo demo-mutants test lint bench bench-gate bless plane at-rest clean require
 
 ## demo: play three GPU workloads on a real control plane, about four minutes; KEEP=1 leaves it up
 demo: require
@@ -35,6 +35,10 @@ lint: require
 ## bench: speed, as counts and ratios
 bench: require
 	$(CARGO) bench --locked -p wellfed-engine -p wellfed
+
+## bench-gate: how often the gate is right, on both halves of the corpus; fails below the goal (target/bench/gate.json)
+bench-gate: require
+	@$(CARGO) build --locked -q --release -p wellfed-corpus && target/release/bench-gate
 
 ## bless: rewrite everything that is generated
 bless: require

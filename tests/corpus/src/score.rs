@@ -9,6 +9,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use wellfed_engine::policy::GatePolicy;
 use wellfed_engine::rules::RuleName;
 
 /// One scenario with its label and what the gate made of it.
@@ -124,7 +125,12 @@ pub fn judge_all(half: Half) -> Result<Vec<Judged>> {
 
 /// Labels and judges one scenario with the gate's defaults.
 pub fn judged(case: &Case) -> Result<Judged> {
-    let mut watch = Watch::new(case, defaults(case.draft.work)?);
+    judged_with(case, defaults(case.draft.work)?)
+}
+
+/// Labels and judges one scenario with this gate.
+pub fn judged_with(case: &Case, gate: GatePolicy) -> Result<Judged> {
+    let mut watch = Watch::new(case, gate);
     let label = label(case, &mut watch)?;
     let refusals = watch.refusals();
     Ok(Judged { name: case.name.clone(), class: case.class, group: case.group, label, refusals })

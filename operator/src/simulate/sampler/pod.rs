@@ -33,7 +33,8 @@ impl Pod {
         Self {
             key: key.clone(),
             container: container.to_owned(),
-            model: product.replace('-', " "),
+            // One that is given with spaces is given as the driver names it.
+            model: if product.contains(' ') { product.to_owned() } else { product.replace('-', " ") },
             product: Product::named(product),
             seen: f64::NEG_INFINITY,
             gpus: BTreeMap::new(),

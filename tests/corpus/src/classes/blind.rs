@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 /// A workload that starves or works, whose GPUs another one uses too.
 pub fn shared(dice: &mut Dice, index: u64) -> Draft {
     let draft = match index % 4 {
-        0 => starved::data_loader(dice, 0),
+        // What a trainer counts itself it counts on a shared GPU too; here nobody counts.
+        0 => Draft { own_metrics: false, ..starved::data_loader(dice, 0) },
         1 => working::vision(dice, index),
         2 => served::serial_requests(dice, index),
         _ => working::training(dice, index),
@@ -36,7 +37,9 @@ pub fn broken(dice: &mut Dice, index: u64) -> Draft {
         10 => gaps(dice, |dice| working::training(dice, index)),
         _ => with(served::serial_requests(dice, index), 0.0, "telemetry.metrics", &json!("Off")),
     };
-    Draft { mend: Vec::new(), ..draft }
+    // What a trainer counts itself needs no exporter.
+    let own_metrics = draft.work == Work::Inference && draft.own_metrics;
+    Draft { mend: Vec::new(), own_metrics, ..draft }
 }
 
 fn with(mut draft: Draft, at: f64, path: &str, value: &Value) -> Draft {

@@ -129,7 +129,7 @@ pub fn idle(dice: &mut Dice, index: u64) -> Draft {
             parts::under_load(dice, draft, &llm, load)
         }
         1 => {
-            let draft = parts::serving(dice, index, "NVIDIA-L40S");
+            let draft = parts::serving(dice, index, "NVIDIA L40S");
             let service = parts::service(dice, limit);
             parts::service_under_load(dice, draft, &service, load)
         }
