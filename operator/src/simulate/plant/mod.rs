@@ -78,7 +78,7 @@ impl Plant {
     pub fn served(&self, at: usize, uid: &str) -> Option<Served> {
         match self {
             Self::Requests(requests) => requests.served(at, uid),
-            Self::Flow(fluid) => fluid.served(at),
+            Self::Flow(fluid) => fluid.served(at, uid),
         }
     }
 
