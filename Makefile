@@ -38,7 +38,7 @@ bench: require
 
 ## bless: rewrite everything that is generated
 bless: require
-	BLESS=1 $(CARGO) test --locked -q -p wellfed-crds -p wellfed-engine --test generated --test reference
+	BLESS=1 $(CARGO) test --locked -q -p wellfed-crds -p wellfed-engine -p wellfed --test generated --test reference
 
 ## plane: a control plane to look at, until Ctrl-C
 plane: require

@@ -41,6 +41,8 @@ impl Operator {
             signals: Vec::new(),
             measures: Measures::default(),
             opinion: None,
+            template: None,
+            gate_override: None,
             memory: Memory::default(),
         };
         let workloads = scenario.workloads.iter().map(workload).collect();

@@ -4,6 +4,8 @@
 //! looked at alone: between two moments of need it is cheaper to keep a replica through a gap that is no longer than
 //! its start, and to start another one after a longer gap. Load time is paid like time in use.
 
+pub mod slack;
+
 /// What would have been cheapest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Optimum {

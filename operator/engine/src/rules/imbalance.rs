@@ -1,6 +1,6 @@
 //! Requests queue at some replicas while others have nothing to do.
 
-use super::{Rule, RuleName, Says};
+use super::{Certainty, Rule, RuleName, Says};
 use crate::evidence::{Evidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
@@ -14,6 +14,14 @@ impl Rule for Imbalance {
 
     fn cause(&self) -> &'static str {
         "requests queue at some replicas while others are idle"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::Uneven
+    }
+
+    fn infers(&self) -> bool {
+        false
     }
 
     fn judge(&self, seen: &Evidence) -> Says {

@@ -69,6 +69,58 @@ pub struct Thresholds {
     pub idle_replicas_from: f64,
     /// Share of time at lowered clocks: the rate of gpud, 0.6 events a minute.
     pub clocks_held_from: f64,
+    /// Standard deviation of a GPU's activity while it works and waits by turns: between 80 % and 40 %, half of the time each.
+    pub swing_from: f64,
+    /// Standard deviation of a trainer's GPU activity that shows gaps although the mean is above `starved_below`.
+    pub gaps_from: f64,
+    /// `NVLink` or `PCIe` traffic over the link's peak, as a mean: a third of the peak for two thirds of the time.
+    pub link_from: f64,
+    /// Network traffic of a pod, bytes a second: 30 % of a link of 25 Gb/s.
+    pub network_from: f64,
+    /// GPU memory in use that leaves room: what waits is not short of it.
+    pub memory_room_below: f64,
+    /// GPU memory in use that leaves no room for a larger batch.
+    pub memory_full_from: f64,
+    /// Standard deviation of the memory in use that shows that activations come and go.
+    pub memory_moves_from: f64,
+    /// Long prompts over the median, where padding costs most of the work.
+    pub prompt_spread_from: f64,
+    /// Tensor pipe in use where padding may be what keeps it low.
+    pub padding_tensor_below: f64,
+    /// The queue's share of a latency that more replicas would shorten.
+    pub queue_share_below: f64,
+    /// Requests in service at once that do not slow each other down, while the GPU reads its weights for all of them.
+    pub few_running_below: f64,
+    /// KV cache in use that adds little to the reading of weights.
+    pub kv_small_below: f64,
+    /// CPU cores in use where one thread may be the limit; an engine that polls looks the same.
+    pub one_core_below: f64,
+    /// Distance from the median over the median distance that makes an outlier.
+    pub outlier_from: f64,
+    /// SM clock over the median of its peers that makes an outlier.
+    pub outlier_clock_below: f64,
+    /// Distance of a GPU's activity from its peers' median that makes an outlier: the spread of the gate's truth table.
+    pub outlier_activity_from: f64,
+    /// GPUs among which an outlier can be told.
+    pub outlier_among: f64,
+    /// Share of the GPUs that must be well for the others to be outliers.
+    pub well_from: f64,
+    /// Exits for want of GPU memory over the replicas that make it a cause for a service; one is enough for a trainer.
+    pub memory_exits_from: f64,
+    /// Failed exits of one container within the window that make a restart loop.
+    pub restarts_from: f64,
+    /// Change of loss and evaluation over their value within the window that is none.
+    pub plateau_within: f64,
+    /// The share of a step that waits for data, by the trainer's own count.
+    pub data_wait_from: f64,
+    /// Tokens that a request allows over those of its answer.
+    pub cap_over_output_from: f64,
+    /// GPU memory in use that a smaller GPU has too.
+    pub oversized_memory_below: f64,
+    /// FP32 pipe in use that carries the arithmetic.
+    pub fp32_busy_from: f64,
+    /// Tensor pipe in use that carries none.
+    pub tensor_idle_below: f64,
     /// "Most" GPUs, containers or servers.
     pub most: f64,
     /// Share of the expected GPUs, and of the window, that must be seen.
@@ -76,6 +128,7 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
+    #[allow(clippy::too_many_lines)] // one a line
     fn default() -> Self {
         Self {
             underused_below: 0.30,
@@ -110,6 +163,32 @@ impl Default for Thresholds {
             idle_below: 0.5,
             idle_replicas_from: 0.20,
             clocks_held_from: 0.60,
+            swing_from: 0.20,
+            gaps_from: 0.25,
+            link_from: 0.20,
+            network_from: 0.9375e9,
+            memory_room_below: 0.80,
+            memory_full_from: 0.92,
+            memory_moves_from: 0.02,
+            prompt_spread_from: 4.0,
+            padding_tensor_below: 0.20,
+            queue_share_below: 0.30,
+            few_running_below: 8.0,
+            kv_small_below: 0.50,
+            one_core_below: 1.2,
+            outlier_from: 4.0,
+            outlier_clock_below: 0.80,
+            outlier_activity_from: 0.40,
+            outlier_among: 4.0,
+            well_from: 0.75,
+            memory_exits_from: 0.20,
+            restarts_from: 3.0,
+            plateau_within: 0.001,
+            data_wait_from: 0.20,
+            cap_over_output_from: 4.0,
+            oversized_memory_below: 0.40,
+            fp32_busy_from: 0.30,
+            tensor_idle_below: 0.05,
             most: 0.80,
             coverage: 0.80,
         }

@@ -12,7 +12,7 @@ use wellfed_engine::testing::{evidence, starved_gpu};
 
 #[test]
 fn the_most_direct_cause_is_named_first_and_the_others_stay() {
-    let throttled = ContainerEvidence { throttled: exact(0.4), io_pressure: exact(0.3), ..cpu(2.0) };
+    let throttled = ContainerEvidence { pressure: exact(0.4), io_pressure: exact(0.3), ..cpu(2.0) };
     let seen = evidence(Class::Inference, &[starved_gpu()], &[throttled]);
     let opinion = judge(&Evidence { servers: vec![server(1.0, 20.0)], ..seen });
 

@@ -1,11 +1,11 @@
 //! What model servers say of their requests.
 
-use super::{cpu, exact, found, gpu, lean, server, serving, value};
+use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, server, serving, value};
 use wellfed_engine::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
 use wellfed_engine::policy::Class;
-use wellfed_engine::rules::RuleName::{self, Imbalance, KvPressure, Saturated, SerialRequests};
+use wellfed_engine::rules::RuleName::{self, AddingJustified, Imbalance, KvPressure, Saturated, SerialRequests};
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{busy_gpu, evidence, starved_gpu};
 
@@ -75,7 +75,7 @@ fn a_prefill_that_fills_the_gpu_runs_alone_with_good_reason() {
     let prefill = gpu(0.98, 0.85, 0.3, 0.45);
     let opinion = judge(&serving(&[prefill], &[server(1.0, 25.0)]));
 
-    assert_eq!((opinion.lean, found(&opinion)), (Lean::Allow, vec![(Saturated, Weight::Support)]));
+    assert_eq!((opinion.lean, found(&opinion)), (Lean::Allow, vec![SATURATED, JUSTIFIED]));
 }
 
 #[test]
@@ -184,6 +184,6 @@ fn a_server_that_says_nothing_makes_no_case() {
         judge(&seen).findings.iter().map(|finding| finding.rule).collect::<Vec<RuleName>>()
     };
 
-    assert_eq!(rules(Class::Inference), [Saturated]);
-    assert_eq!(rules(Class::Training), [Saturated]);
+    assert_eq!(rules(Class::Inference), [Saturated, AddingJustified]);
+    assert_eq!(rules(Class::Training), [Saturated, AddingJustified]);
 }

@@ -21,7 +21,9 @@ pub use serving::{Batch, MaxTokens, Router};
 pub use set::SetError;
 pub use span::Span;
 pub use telemetry::{CpuRows, GpuRows, Metrics, Telemetry};
-pub use training::{CpuPool, Exchange, Launch, Link, Loader, Phase, Phases, Precision, Since, Slow, Storage, Training};
+pub use training::{
+    CpuPool, Exchange, Launch, Link, Loader, Phase, Phases, Precision, Since, Slow, Storage, Training, Transfer,
+};
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -70,7 +72,7 @@ pub struct Exporter {
     pub interval: Span,
     /// Also `DCGM_FI_PROF_SM_ACTIVE`, which the default counter file leaves out.
     pub sm_active: bool,
-    /// Also NVLink rates, the FP32 pipe, clock event reasons and the power limit, which the default counter file leaves
+    /// Also `NVLink` rates, the FP32 pipe, clock event reasons and the power limit, which the default counter file leaves
     /// out.
     pub further_counters: bool,
     /// The driver's version in the label `DCGM_FI_DRIVER_VERSION`.

@@ -10,14 +10,19 @@ use wellfed_engine::evidence::{TrainerEvidence, Trend};
 impl History {
     /// What the trainer in this pod said.
     pub(super) fn trainer(&self, pod: Option<Id>, samples: &mut Samples<'_>) -> TrainerEvidence {
-        let data_wait_seconds = samples.mean(Metric::DataWaitSeconds);
+        let ever = |metric| self.ever_said(pod, metric);
+        let (data_wait_seconds, throughput) = (samples.mean(Metric::DataWaitSeconds), samples.mean(Metric::Throughput));
+        let (loss, quality) = (trend(samples, Metric::Loss), trend(samples, Metric::Quality));
         TrainerEvidence {
             step_seconds: samples.mean(Metric::StepSeconds),
             data_wait_seconds,
-            data_wait_lost: data_wait_seconds.is_none() && self.ever_said(pod, Metric::DataWaitSeconds),
-            throughput: samples.mean(Metric::Throughput),
-            loss: trend(samples, Metric::Loss),
-            quality: trend(samples, Metric::Quality),
+            data_wait_lost: data_wait_seconds.is_none() && ever(Metric::DataWaitSeconds),
+            throughput,
+            throughput_lost: throughput.is_none() && ever(Metric::Throughput),
+            loss,
+            quality,
+            loss_lost: loss.is_none() && ever(Metric::Loss),
+            quality_lost: quality.is_none() && ever(Metric::Quality),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Public bug reports about metrics, and what becomes of each here. The references are those of the issue trackers.
 
 use super::*;
+use wellfed_engine::evidence::GpuEvidence;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Gap, Lean};
 
@@ -159,7 +160,7 @@ fn dcgm_202_blank_values_are_unknown_until_samples_resume() {
 fn dcgm_exporter_readme_sentinels_and_impossible_values_are_no_samples() {
     for value in [9_223_372_036_854_775_794.0, f64::NAN, -1.0, 101.0, 1.0e9, f64::INFINITY] {
         let seen = evidence(|minute| labelled(minute, &[(Metric::Util, value), (Metric::Engine, value)], &OF_A));
-        assert_eq!(seen.gpus.iter().filter_map(|gpu| gpu.activity()).count(), 0, "{value}");
+        assert_eq!(seen.gpus.iter().filter_map(GpuEvidence::activity).count(), 0, "{value}");
     }
 }
 
