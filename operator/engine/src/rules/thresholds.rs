@@ -43,6 +43,8 @@ pub struct Thresholds {
     pub bandwidth_from: f64,
     /// Share of time that tasks waited for storage.
     pub io_pressure_from: f64,
+    /// The same over the share of time in which GPUs idle: at least a third of it is explained then.
+    pub io_of_idle_from: f64,
     /// CPU used over its limit that means that the CPU waits too: the fetch stall of DS-Analyzer.
     pub cpu_idle_below: f64,
     /// Activity of a GPU that may hang: kernels that wait for a peer count as active.
@@ -80,6 +82,8 @@ pub struct Thresholds {
     pub gaps_from: f64,
     /// `NVLink` or `PCIe` traffic over the link's peak, as a mean: a third of the peak for two thirds of the time.
     pub link_from: f64,
+    /// Tensor pipe in use by a GPU that spins in an exchange for half of its time or more.
+    pub spinning_tensor_below: f64,
     /// Network traffic of a pod, bytes a second: 30 % of a link of 25 Gb/s.
     pub network_from: f64,
     /// GPU memory in use that leaves room: what waits is not short of it.
@@ -155,6 +159,7 @@ impl Default for Thresholds {
             preemptions_from: 1.0 / 600.0,
             bandwidth_from: 0.50,
             io_pressure_from: 0.10,
+            io_of_idle_from: 1.0 / 3.0,
             cpu_idle_below: 0.50,
             stuck_active_from: 0.90,
             stuck_sm_below: 0.10,
@@ -173,6 +178,7 @@ impl Default for Thresholds {
             swing_from: 0.20,
             gaps_from: 0.25,
             link_from: 0.20,
+            spinning_tensor_below: 0.25,
             network_from: 0.9375e9,
             memory_room_below: 0.80,
             memory_full_from: 0.92,

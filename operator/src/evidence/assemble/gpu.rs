@@ -12,6 +12,8 @@ use wellfed_engine::span::Span;
 const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
 /// Samples of a number that stands still before it is called frozen.
 const FROZEN_FROM: usize = 3;
+/// Samples of power that stands still too before the whole exporter is called stuck.
+const STUCK_FROM: usize = 5;
 /// A GPU whose power moves by this share of it does not do the same all the time.
 const POWER_MOVES: f64 = 0.05;
 /// No standard deviation of numbers between 0 and 1 is larger.
@@ -159,7 +161,7 @@ fn is_frozen(samples: &Samples<'_>) -> bool {
         .each(Metric::Power)
         .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
     // Without power there is nothing to hold it against.
-    if most - least < POWER_MOVES * most || most <= 0.0 {
+    if most <= 0.0 {
         return false;
     }
     let mut works = false;
@@ -170,5 +172,8 @@ fn is_frozen(samples: &Samples<'_>) -> bool {
         values.all(|value| value.to_bits() == first.to_bits())
     };
     let longest = ACTIVITY.iter().map(|metric| samples.each(*metric).count()).max().unwrap_or(0);
-    longest >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
+    let all_stand = longest >= FROZEN_FROM && ACTIVITY.iter().all(stands);
+    // A board's power is never the same for minutes, not even at rest: where it is, the whole exporter is stuck.
+    let stuck = least.to_bits() == most.to_bits() && samples.each(Metric::Power).count() >= STUCK_FROM;
+    all_stand && (stuck || (works && most - least >= POWER_MOVES * most))
 }

@@ -43,8 +43,15 @@ pub fn launch_bound_unseen(dice: &mut Dice, index: u64) -> Draft {
     Draft { model, mend, exporter: Exporter::Default, ..draft }
 }
 
-/// Links by name and the range of what one carries, bytes a second.
-const LINKS: [(&str, f64, f64); 3] = [("NvLink", 4e10, 2e11), ("Pcie", 8e9, 2.5e10), ("Network", 1.2e9, 1.2e10)];
+/// Products whose GPUs are linked: bytes a second of one direction of NVLink, and of PCIe.
+const LINKED: [(&str, f64, f64); 4] = [
+    ("NVIDIA H100 80GB HBM3", 4.5e11, 6.4e10),
+    ("NVIDIA H200", 4.5e11, 6.4e10),
+    ("NVIDIA A100-SXM4-80GB", 3e11, 3.2e10),
+    ("NVIDIA H200", 4.5e11, 6.4e10),
+];
+/// Bytes a second of a network card: 100 Gb/s.
+const NETWORK: f64 = 1.25e10;
 
 /// A batch that is fixed for all replicas, and gradients that take longer over their link than to be computed, on an
 /// exporter that sends links and SM activity; fewer bytes mend it.
@@ -69,14 +76,16 @@ pub fn linked(dice: &mut Dice, index: u64) -> Draft {
 
 fn exchanging(dice: &mut Dice, index: u64, slower: f64) -> Draft {
     let (training, draft) = fed(dice, index, true);
-    let (over, low, high) = LINKS[index as usize % LINKS.len()];
-    let carries = low + (high - low) * dice.real("link", 0.0, 1.0);
+    let (product, nvlink, pcie) = dice.one("linked", &LINKED);
+    let (over, peak) = [("NvLink", nvlink), ("Pcie", pcie), ("Network", NETWORK)][index as usize % 3];
+    // A ring of large messages gets that much of its link.
+    let carries = peak * dice.real("shareOfLink", 0.4, 0.9);
     let count = f64::from(draft.replicas);
     let bytes = (slower - 1.0) * training.compute * carries * count / (2.0 * (count - 1.0));
     let exchange = |bytes: f64| json!({"bytesPerStep": bytes, "bytesPerSecond": carries, "over": over});
     let model = training.with(&[("exchange", exchange(bytes))]);
     let mend = vec![("model.training.exchange".into(), exchange(bytes / 20.0))];
-    Draft { model, gpus: 8, mend, exporter: Exporter::Default, ..draft }
+    Draft { model, gpus: 8, product, mend, exporter: Exporter::Default, ..draft }
 }
 
 /// One replica's GPUs run slowly, and all others wait for it in each step; another node mends it.
