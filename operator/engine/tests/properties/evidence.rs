@@ -51,10 +51,12 @@ fn replicas() -> impl Strategy<Value = Evidence> {
     (cause, odd, option::weighted(0.5, 0.0_f64..1.0)).prop_map(
         |((cause, class, replicas, sharded, slo_breached), odd, held)| {
             let mut all = vec![near(cause); replicas];
-            let first = &mut all[0];
             if cause == UNEVEN {
-                (first.server.running, first.server.waiting) = (exact(0.0), exact(0.0));
+                for one in &mut all[..replicas.div_ceil(2)] {
+                    (one.server.running, one.server.waiting) = (exact(0.0), exact(0.0));
+                }
             }
+            let first = &mut all[0];
             if cause == SLOW {
                 first.gpu.clock = exact(990.0);
             }
@@ -70,7 +72,7 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             all[0].gpu.clocks_held = held.map(Span::exact);
             let seen = of(class, &all, sharded, slo_breached);
             // Sometimes too early.
-            let covered = if held.is_some_and(|held| held < 0.2) { secs(280) } else { seen.covered };
+            let covered = if held.is_some_and(|held| held < 0.5) { secs(280) } else { seen.covered };
             Evidence { covered, ..seen }
         },
     )
@@ -93,7 +95,7 @@ fn exact(value: f64) -> Option<Span> {
     Some(Span::exact(value))
 }
 
-/// The one in which the first replica is idle and the others are not.
+/// The one in which half of the replicas are idle and the others are not.
 const UNEVEN: usize = 0;
 /// The one in which the first GPU has half of the others' clock.
 const SLOW: usize = 22;
