@@ -123,6 +123,10 @@ fn a_low_clock_or_held_clocks_alone_make_a_straggler() {
     assert_eq!(held(0.59, exact(0.0)), []);
     assert_eq!(held(0.9, exact(0.9)), [], "a hot room is no straggler");
     assert_eq!(held(0.9, None), [], "the others may be hot too");
+    let mut some_unknown = [GpuEvidence { clocks_held: exact(0.0), ..busy_gpu() }; 8];
+    some_unknown[3].clocks_held = exact(0.9);
+    some_unknown[5..].iter_mut().for_each(|gpu| gpu.clocks_held = None);
+    assert_eq!(vetoes(&training(&some_unknown)), [], "so may three of them");
 }
 
 /// Truth table, row 12: high on some of the cards.
