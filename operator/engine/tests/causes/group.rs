@@ -41,7 +41,11 @@ fn gpus_that_spin_in_collectives_wait_for_each_other() {
     let multiplies = GpuEvidence { tensor: exact(0.25), ..spinning };
     assert_eq!(lean(&training(&[multiplies; 8])), Lean::Allow, "so is a tensor pipe at work");
     let half = GpuEvidence { sm: exact(0.4), tensor: exact(0.18), ..spinning };
-    assert_eq!(lean(&training(&[half; 8])), Lean::Refuse(CommunicationBound), "more than half of each step is exchange");
+    assert_eq!(
+        lean(&training(&[half; 8])),
+        Lean::Refuse(CommunicationBound),
+        "more than half of each step is exchange"
+    );
     let rests = GpuEvidence { engine: exact(0.89), util: exact(0.89), ..half };
     assert_eq!(lean(&training(&[rests; 8])), Lean::Allow, "spinning leaves no gaps");
 }
