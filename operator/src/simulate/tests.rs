@@ -9,7 +9,7 @@ use wellfed_engine::world::World;
 use wellfed_engine::{decide, plan, remember};
 
 /// All replicas read one storage that gives 2,000 samples a second, which a single one could work through.
-const STARVED: &str = r#"
+const STARVED: &str = "
 for: 2h
 seed: 4
 pools: [{name: h100, nodes: 4, pricePerGpuHour: 2}]
@@ -38,10 +38,10 @@ workloads:
       storage: {bytesPerSecond: 3.0e8}
       backlog: 3000000
   arrivals: {rate: {perSecond: 2600}}
-"#;
+";
 
 /// One replica answers ten requests a second; 25 arrive.
-const SATURATED: &str = r#"
+const SATURATED: &str = "
 for: 1h
 seed: 4
 startUp: 1m
@@ -65,7 +65,7 @@ workloads:
   slo: 1s
   model: {service: {gpuSecondsPerRequest: 0.1, cpuSecondsPerRequest: 0.05, concurrency: 8}}
   arrivals: {rate: {perSecond: 25}}
-"#;
+";
 
 fn parse(text: &str) -> Result<Scenario, SimulateError> {
     Scenario::parse(text, "test.yaml", Path::new("."))

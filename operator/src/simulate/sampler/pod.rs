@@ -64,7 +64,9 @@ impl Pod {
             (Metric::Clock, sample.sm_clock),
             (Metric::Power, sample.power),
         ];
-        standard.into_iter().for_each(|(metric, value)| means.add(metric, value));
+        for (metric, value) in standard {
+            means.add(metric, value);
+        }
         if exporter.sm_active {
             means.add(Metric::Sm, sample.sm);
         }
