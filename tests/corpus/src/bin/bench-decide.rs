@@ -22,11 +22,16 @@ struct Report {
     against: Vec<String>,
 }
 
-/// Names of scenarios play these alone, and say nothing of the whole.
+/// `--mixture FILE` plays another mixture. Names of scenarios play these alone, and say nothing of the whole.
 fn main() -> Result<ExitCode> {
-    let only: Vec<String> = std::env::args().skip(1).collect();
+    let mut only: Vec<String> = std::env::args().skip(1).collect();
     let started = Instant::now();
-    let mut mixture = Mixture::bundled()?;
+    let mut mixture = if only.first().is_some_and(|first| first == "--mixture") {
+        let file: String = only.drain(..2.min(only.len())).next_back().unwrap_or_default();
+        Mixture::parse(&std::fs::read_to_string(&file).with_context(|| format!("{file} cannot be read"))?, &file)?
+    } else {
+        Mixture::bundled()?
+    };
     mixture.scenarios.retain(|entry| only.is_empty() || only.contains(&entry.name));
     let scenarios = play(&mixture, |one| println!("{}", table::of(one)))?;
     let part = |part| sums(&scenarios, part);

@@ -77,9 +77,14 @@ pub struct Mend {
 impl Mixture {
     /// The one that the bench plays.
     pub fn bundled() -> Result<Self> {
+        Self::parse(FILE, "mixture.yaml")
+    }
+
+    /// The mixture in `text`; `name` stands for its file in messages.
+    pub fn parse(text: &str, name: &str) -> Result<Self> {
         // YAML 1.2 booleans, as in scenarios.
         let options = serde_saphyr::options! { strict_booleans: true };
-        serde_saphyr::from_str_with_options(FILE, options).context("mixture.yaml is no mixture")
+        serde_saphyr::from_str_with_options(text, options).with_context(|| format!("{name} is no mixture"))
     }
 
     /// The entry called `name`.

@@ -58,6 +58,8 @@ pub struct Row {
     pub requests_over_slo: Option<f64>,
     /// Share of what arrived that was not finished at the end.
     pub unserved: f64,
+    /// Hours that a request or a sample waited, on the average.
+    pub waited: f64,
     /// Changes of the number of replicas.
     pub scale_events: f64,
     /// Those of them in the other direction within ten minutes.
@@ -82,6 +84,7 @@ impl Row {
         let figures: &Figures = &played.figures;
         let daily = 86_400.0 / scenario.length;
         let gpus = scenario.workloads.first().map_or(1.0, |subject| f64::from(subject.pod.gpus));
+        let arrived = arrived(&played.points, scenario.length);
         let min = scenario.workloads.first().map_or(0, |subject| subject.policy.min.0);
         Self {
             arm,
@@ -90,7 +93,8 @@ impl Row {
             regret: (optimum.cost > 0.0).then(|| figures.cost / optimum.cost - 1.0),
             time_over_slo: figures.time_over_slo,
             requests_over_slo: figures.requests_over_slo,
-            unserved: unserved(figures.done, &played.points, scenario.length),
+            unserved: unserved(figures.done, arrived),
+            waited: if arrived > 0.0 { figures.queue_mean * scenario.length / arrived / 3600.0 } else { 0.0 },
             scale_events: f64::from(figures.scale_events) * daily,
             reversals: f64::from(figures.reversals) * daily,
             gpu_hours_in_vain: gpus * in_vain(&played.points, scenario.length, min, useful) * daily,
@@ -111,8 +115,11 @@ fn lasting(points: &[Point], length: f64) -> impl Iterator<Item = (&Point, f64)>
     points.iter().zip(ends).map(|(point, end)| (point, end - point.at))
 }
 
-fn unserved(done: f64, points: &[Point], length: f64) -> f64 {
-    let arrived: f64 = lasting(points, length).map(|(point, seconds)| point.load * seconds).sum();
+fn arrived(points: &[Point], length: f64) -> f64 {
+    lasting(points, length).map(|(point, seconds)| point.load * seconds).sum()
+}
+
+fn unserved(done: f64, arrived: f64) -> f64 {
     if arrived > 0.0 { ((arrived - done) / arrived).clamp(0.0, 1.0) } else { 0.0 }
 }
 
@@ -148,7 +155,7 @@ mod tests {
         let points = [point(0.0, 10.0, 1.0), point(100.0, 30.0, 1.0)];
 
         // 10 × 100 and 30 × 50.
-        assert!((unserved(2_000.0, &points, 150.0) - 0.2).abs() < 1e-12);
-        assert!(unserved(2_501.0, &points, 150.0).abs() < 1e-12);
+        assert!((unserved(2_000.0, arrived(&points, 150.0)) - 0.2).abs() < 1e-12);
+        assert!(unserved(2_501.0, arrived(&points, 150.0)).abs() < 1e-12);
     }
 }

@@ -5,7 +5,7 @@ use super::row::Row;
 use super::sum::Sum;
 use std::fmt::Write;
 
-const HEAD: &str = "  arm                             GPU-h/day  cost/day  regret    over SLO (time/requests)  unserved  \
+const HEAD: &str = "  arm                             GPU-h/day  cost/day  regret    over SLO (time/requests)  unserved  waited h  \
                     changes (back)  in vain  refused (times / GPU-h)";
 
 /// How one kind of workload fared under every arm, a day of one of them.
@@ -28,7 +28,7 @@ pub fn of(one: &Played) -> String {
 
 fn line(row: &Row) -> String {
     format!(
-        "  {:<30}  {:>9.1}  {:>8.0}  {:>6}  {:>10} / {:>8}       {:>9}  {:>6.1} ({:>5.1})  {:>7.1}  {:.1} / {:.1}",
+        "  {:<30}  {:>9.1}  {:>8.0}  {:>6}  {:>10} / {:>8}       {:>9}  {:>8.3}  {:>6.1} ({:>5.1})  {:>7.1}  {:.1} / {:.1}",
         row.arm,
         row.gpu_hours,
         row.cost,
@@ -36,6 +36,7 @@ fn line(row: &Row) -> String {
         percent(row.time_over_slo),
         percent(row.requests_over_slo),
         percent(Some(row.unserved)),
+        row.waited,
         row.scale_events,
         row.reversals,
         row.gpu_hours_in_vain,
@@ -50,7 +51,7 @@ pub fn summed(title: &str, sums: &[Sum]) -> String {
     for sum in sums {
         let _ = writeln!(
             text,
-            "  {:<30}  {:>9.0}  {:>8.0}  {:>6}  {:>10} / {:>8}       {:>9}  {:>6.0} ({:>5.0})  {:>7.0}  {:.0}",
+            "  {:<30}  {:>9.0}  {:>8.0}  {:>6}  {:>10} / {:>8}       {:>9}            {:>6.0} ({:>5.0})  {:>7.0}  {:.0}",
             sum.arm,
             sum.gpu_hours,
             sum.cost,
