@@ -36,6 +36,11 @@ lint: require
 bench: require
 	$(CARGO) bench --locked -p wellfed-engine -p wellfed
 
+## bench-decide: what the gate is worth, over recorded load; under a minute
+.PHONY: bench-decide
+bench-decide: require
+	@$(CARGO) run --locked --release -q -p wellfed-corpus --bin bench-decide
+
 ## bless: rewrite everything that is generated
 bless: require
 	BLESS=1 $(CARGO) test --locked -q -p wellfed-crds -p wellfed-engine --test generated --test reference

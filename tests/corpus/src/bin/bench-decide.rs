@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 use wellfed_corpus::decide::bench::{Played, play};
 use wellfed_corpus::decide::mixture::{Mixture, Part};
+use wellfed_corpus::decide::row::Arm;
 use wellfed_corpus::decide::sum::{Sum, sums};
 use wellfed_corpus::decide::{table, verdict};
 
@@ -39,6 +40,10 @@ fn main() -> Result<ExitCode> {
     println!("{}", table::summed("The saturated workloads together", &saturated));
     println!("{}", table::summed("The starved workloads together", &starved));
     println!("{}", table::summed("All together", &all));
+    for arm in Arm::all() {
+        let hours = verdict::starved_hours(&scenarios, arm);
+        println!("  starved, GPU-hours a day for all of the work in time  {arm:<30}  {hours:>12.0}");
+    }
     let against = verdict::against(&scenarios);
     against.iter().for_each(|finding| println!("AGAINST THE GATE  {finding}"));
     println!("{} seconds", started.elapsed().as_secs());

@@ -5,7 +5,8 @@ use super::row::{Arm, Row};
 use super::useful::useful;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use wellfed::simulate::{Policy, Scenario, simulate};
+use wellfed::simulate::{Policy, PolicyReport, Scenario, simulate};
+use wellfed_engine::policy::OnUnknown;
 
 /// How one kind of workload fared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,6 +64,7 @@ pub fn play(mixture: &Mixture, mut told: impl FnMut(&Played)) -> Result<Vec<Play
 pub fn play_one(mixture: &Mixture, entry: &Entry, adjusted: &dyn Fn(Scenario) -> Scenario) -> Result<Played> {
     let as_is = adjusted(mixture.scenario(entry, false)?);
     let (mut rows, best) = arms(&as_is, &Policy::ALL, Arm::AsIs)?;
+    rows.extend(arms(&holding(as_is.clone()), &[Policy::Wellfed], |_| Arm::Holding)?.0);
     let mut mended_best = None;
     if entry.mend.is_some() {
         let (more, best) = arms(&adjusted(mixture.scenario(entry, true)?), &Arm::MENDED, Arm::Mended)?;
@@ -87,15 +89,18 @@ pub fn play_one(mixture: &Mixture, entry: &Entry, adjusted: &dyn Fn(Scenario) ->
     })
 }
 
+/// The same with gates that hold growth until they know.
+fn holding(mut scenario: Scenario) -> Scenario {
+    scenario.workloads.iter_mut().for_each(|subject| subject.policy.gate.on_unknown = OnUnknown::Hold);
+    scenario
+}
+
 /// A row for each policy, and GPU-hours and price of the optimum, a day.
 fn arms(scenario: &Scenario, policies: &[Policy], arm: fn(Policy) -> Arm) -> Result<(Vec<Row>, (f64, f64))> {
     let useful = useful(scenario);
     let report = simulate(scenario, policies)?;
     let workload = report.workloads.first().with_context(|| format!("{} has no workload", scenario.name))?;
-    let row = |one| {
-        let one: &wellfed::simulate::PolicyReport = one;
-        Row::of(arm(one.policy), one, &workload.optimum, scenario, &useful)
-    };
+    let row = |one: &PolicyReport| Row::of(arm(one.policy), one, &workload.optimum, scenario, &useful);
     let daily = 86_400.0 / scenario.length;
     let best = (workload.optimum.gpu_hours * daily, workload.optimum.cost * daily);
     Ok((workload.policies.iter().map(row).collect(), best))

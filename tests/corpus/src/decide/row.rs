@@ -1,32 +1,35 @@
 //! What one arm cost one workload, and what it gave.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use wellfed::simulate::{Figures, Hindsight, Point, Policy, PolicyReport, Scenario};
 
-/// Who decided, and whether the cause was mended meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// Who decided, and what else differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arm {
     /// Nobody mends anything.
     AsIs(Policy),
+    /// wellfed, whose gates hold growth until they know: `onUnknown: Hold` for every class.
+    Holding,
     /// The owner mends the cause.
     Mended(Policy),
 }
 
 impl Arm {
-    /// Every arm of a workload that can be mended, in the order of the tables.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Policy::ALL.into_iter().map(Self::AsIs).chain(Self::MENDED.into_iter().map(Self::Mended))
-    }
-
     /// The policies under which a cause is mended.
     pub const MENDED: [Policy; 2] = [Policy::Wellfed, Policy::WellfedWithoutGate];
+
+    /// Every arm of a workload that can be mended, in the order of the tables.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let others = [Self::Holding].into_iter().chain(Self::MENDED.map(Self::Mended));
+        Policy::ALL.into_iter().map(Self::AsIs).chain(others)
+    }
 
     /// Who decided.
     pub const fn policy(self) -> Policy {
         match self {
             Self::AsIs(policy) | Self::Mended(policy) => policy,
+            Self::Holding => Policy::Wellfed,
         }
     }
 }
@@ -35,8 +38,15 @@ impl fmt::Display for Arm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AsIs(policy) => f.pad(policy.name()),
+            Self::Holding => f.pad("wellfed, holds until it knows"),
             Self::Mended(policy) => f.pad(&format!("{policy}, mended")),
         }
+    }
+}
+
+impl Serialize for Arm {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 

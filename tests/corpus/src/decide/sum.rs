@@ -39,7 +39,7 @@ pub struct Sum {
 pub fn sums(played: &[Played], part: Option<Part>) -> Vec<Sum> {
     let of: Vec<&Played> = played.iter().filter(|one| part.is_none_or(|part| one.part == part)).collect();
     let mendable = of.iter().any(|one| one.remedy.is_some());
-    let shown = |arm: &Arm| mendable || matches!(arm, Arm::AsIs(_));
+    let shown = |arm: &Arm| mendable || !matches!(arm, Arm::Mended(_));
     Arm::all().filter(shown).map(|arm| sum(&of, arm)).collect()
 }
 
@@ -72,7 +72,7 @@ fn sum(of: &[&Played], arm: Arm) -> Sum {
 /// The price of the optimum that `arm` is measured against.
 fn best(one: &Played, arm: Arm) -> f64 {
     match arm {
-        Arm::AsIs(_) => one.optimum_cost,
+        Arm::AsIs(_) | Arm::Holding => one.optimum_cost,
         Arm::Mended(_) => one.mended_optimum_cost.unwrap_or(one.optimum_cost),
     }
 }
