@@ -38,6 +38,9 @@ pub struct Sum {
 /// All arms over the workloads of `part`; of the whole mixture without one.
 pub fn sums(played: &[Played], part: Option<Part>) -> Vec<Sum> {
     let of: Vec<&Played> = played.iter().filter(|one| part.is_none_or(|part| one.part == part)).collect();
+    if of.is_empty() {
+        return Vec::new();
+    }
     let mendable = of.iter().any(|one| one.remedy.is_some());
     let shown = |arm: &Arm| mendable || !matches!(arm, Arm::Mended(_));
     Arm::all().filter(shown).map(|arm| sum(&of, arm)).collect()
