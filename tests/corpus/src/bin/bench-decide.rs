@@ -26,7 +26,7 @@ struct Report {
 /// `--mixture FILE` plays another mixture. Names of scenarios play these alone, and say nothing of the whole.
 fn main() -> Result<ExitCode> {
     let mut only: Vec<String> = std::env::args().skip(1).collect();
-    let started = Instant::now();
+    let began = Instant::now();
     let mut mixture = if only.first().is_some_and(|first| first == "--mixture") {
         let file: String = only.drain(..2.min(only.len())).next_back().unwrap_or_default();
         Mixture::parse(&std::fs::read_to_string(&file).with_context(|| format!("{file} cannot be read"))?, &file)?
@@ -45,8 +45,10 @@ fn main() -> Result<ExitCode> {
         println!("  starved, GPU-hours a day for all of the work in time  {arm:<30}  {hours:>12.0}");
     }
     let against = verdict::against(&scenarios);
-    against.iter().for_each(|finding| println!("AGAINST THE GATE  {finding}"));
-    println!("{} seconds", started.elapsed().as_secs());
+    for finding in &against {
+        println!("AGAINST THE GATE  {finding}");
+    }
+    println!("{} seconds", began.elapsed().as_secs());
     let worth = against.is_empty();
     write(&Report { scenarios, saturated, starved, all, against })?;
     Ok(if worth { ExitCode::SUCCESS } else { ExitCode::FAILURE })
