@@ -25,8 +25,8 @@ pub struct Gate {
     /// What missing evidence means for growth. Default: Allow for Inference, Hold otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_unknown: Option<OnUnknown>,
-    /// What the rules compare with, by name, such as `busyFrom: 800m`; shares are from 0 to 1. What is not named is as the
-    /// operator's configuration says, else as built in. `docs/thresholds.md` lists all names.
+    /// What the rules compare with, by name, such as `busyFrom: 800m` or `"0.8"`; shares are from 0 to 1. What is not named is
+    /// as the operator's configuration says, else as built in. `docs/thresholds.md` lists all names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 128))]
     pub thresholds: BTreeMap<String, Quantity>,

@@ -31,7 +31,8 @@ pub use signal::{
     SignalTarget, SignalType, TargetType, TritonSource,
 };
 pub use status::{
-    CommandStatus, DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus, StepStatus,
+    CheckStatus, CommandStatus, DecisionStatus, FiguresStatus, FindingStatus, GpuWorkloadStatus, Measured,
+    PolicyStatus, PoolStatus, StepStatus,
 };
 pub use workload::{
     Class, Fallback, FallbackBehavior, GpuWorkload, GpuWorkloadSpec, Mode, ScaleTargetRef, WorkloadPool,

@@ -40,8 +40,8 @@ pub struct GpuPoolSpec {
     /// Namespaces whose workloads may name this pool. None means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelector>,
-    /// What one GPU costs an hour, in the currency of your choice, the same for every pool. None means that it is not known, and
-    /// no money is shown where it would be needed.
+    /// What one GPU costs an hour, such as `"6.88"`, in the currency of your choice, the same for every pool. None means that
+    /// it is not known, and no money is shown where it would be needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_per_gpu_hour: Option<Quantity>,
 }

@@ -76,6 +76,7 @@ impl JsonSchema for Quantity {
             "x-kubernetes-int-or-string": true,
             "pattern": r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE])?$",
             "maxLength": 32,
+            "minimum": 0,
         })
     }
 }

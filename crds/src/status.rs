@@ -40,8 +40,9 @@ pub struct GpuWorkloadStatus {
     /// The decision in force, step by step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionStatus>,
-    /// What keeps the GPUs from their work, and what to do about it.
+    /// What keeps the GPUs from their work, and what to do about it; what refuses growth first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["rule".into()]))]
     pub findings: Vec<FindingStatus>,
     /// What later decisions need; not for people.
@@ -117,11 +118,20 @@ pub struct StepStatus {
 }
 
 /// One thing that keeps the GPUs from their work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingStatus {
+    /// The same for this workload and rule as long as the workload exists.
+    #[serde(default)]
+    pub id: String,
     /// The rule that found it; `docs/findings/` has a page on it.
     pub rule: String,
+    /// High: work stands still or is lost. Medium: GPUs wait. Low: something could be better.
+    #[serde(default)]
+    pub severity: String,
+    /// Open, Retesting (the pod template changed since), Resolved or Regressed.
+    #[serde(default)]
+    pub state: String,
     /// Veto speaks against more GPUs; Either says that more GPUs help and so does a remedy; Advice is only said.
     pub weight: String,
     /// Medium where SM activity is not measured.
@@ -134,6 +144,19 @@ pub struct FindingStatus {
     /// What to do, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
+    /// How well the workload did over a window before the pod template changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<FiguresStatus>,
+    /// How well it did over a window of the same length after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<FiguresStatus>,
+    /// Of Regressed: why, and how to go back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way_back: Option<String>,
+    /// Of `ScaleOutIneffective`: where to look, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub checklist: Vec<CheckStatus>,
     /// Commands to look deeper with, the one that tells most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandStatus>,
@@ -144,9 +167,40 @@ pub struct FindingStatus {
     /// When it was first seen.
     #[schemars(schema_with = "date_time")]
     pub first_seen: Timestamp,
-    /// Since when it stands.
+    /// Since when it is in this state.
     #[schemars(schema_with = "date_time")]
     pub since: Timestamp,
+}
+
+/// How well a workload does; absent where it is not measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FiguresStatus {
+    /// Work done a second by one replica: tokens, answers or samples by its own account, or by a signal of role Throughput.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<String>,
+    /// Share of time that the GPUs are active, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_activity: Option<String>,
+    /// By a signal of role Latency, in its unit; without one the mean time of a request at the server, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<String>,
+    /// Memory in use of the fullest GPU, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_memory: Option<String>,
+    /// The workload's own measure of its results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<String>,
+}
+
+/// One point of a checklist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckStatus {
+    /// data, communication or CPU.
+    pub name: String,
+    /// Passed, Failed, or Unknown where it is not measured.
+    pub result: String,
 }
 
 /// A command to look deeper with, or a piece of code for the workload.

@@ -1,24 +1,22 @@
 //! What to do about findings, as far as it depends on the cluster's names and prices: ready commands, GPUs and money freed.
 
+use crate::catalog::Catalog;
 use crate::observe::{Ready, Subject, SubjectState};
-use std::collections::BTreeMap;
+use crate::resolve::offers;
 use wellfed_crds::{CommandStatus, FindingStatus, GpuWorkloadStatus};
 use wellfed_engine::commands::{self, commands};
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::opinion::Quantity;
-use wellfed_engine::savings::{Costed, savings};
-use wellfed_engine::units::{PoolName, Replicas};
-use wellfed_engine::world::Pool;
+use wellfed_engine::savings::{Costed, Seen, savings};
+use wellfed_engine::units::Replicas;
 
 /// Adds commands and savings to the findings of a decided workload.
-pub fn advise(
-    status: &mut GpuWorkloadStatus,
-    subject: &Subject,
-    decided: Option<&Decided>,
-    pools: &BTreeMap<PoolName, Pool>,
-) {
+pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option<&Decided>, catalog: &Catalog) {
     let (SubjectState::Resolved(ready), Some(Ok(decision))) = (&subject.state, decided) else { return };
+    if status.findings.is_empty() {
+        return;
+    }
     let place = place(ready, decision);
     let replicas: Vec<_> = decision.pools.iter().map(|pool| pool.from).collect();
     let wanted = status.wanted_replicas.and_then(|wanted| u32::try_from(wanted).ok());
@@ -26,19 +24,23 @@ pub fn advise(
         policy: &ready.resolved.policy,
         replicas: &replicas,
         wanted: wanted.map_or(decision.wanted, Replicas),
-        pools,
+        offers: &offers(&decision.id.namespace, catalog),
     };
-    for finding in &mut status.findings {
+    // What is resolved needs no look, and its numbers are those of before.
+    for finding in status.findings.iter_mut().filter(|finding| finding.state != "Resolved") {
         let commands = place.iter().flat_map(|place| commands(&finding.rule, place));
         finding.commands = commands.map(|one| CommandStatus { shows: one.shows, run: one.run }).collect();
-        let saved = activity(finding).and_then(|activity| savings(&finding.rule, activity, &costed));
-        finding.savings = saved.map(|saved| saved.sentence());
+        let seen = Seen {
+            activity: measured(finding, Quantity::GpuActivity),
+            memory: measured(finding, Quantity::MemoryUsed),
+        };
+        finding.savings = savings(&finding.rule, seen, &costed).map(|saved| saved.sentence());
     }
 }
 
-/// The first Ready pod by name: the same as long as it lives.
+/// The pod that has been Ready for longest: the same as long as it is.
 fn place(ready: &Ready, decision: &Decision) -> Option<commands::Subject> {
-    let (pod, _) = ready.ready_pods.iter().min()?;
+    let (pod, _) = ready.ready_pods.iter().min_by_key(|(name, since)| (*since, name))?;
     let (_, target) = ready.resolved.targets.first()?;
     Some(commands::Subject {
         namespace: decision.id.namespace.clone(),
@@ -49,7 +51,7 @@ fn place(ready: &Ready, decision: &Decision) -> Option<commands::Subject> {
 }
 
 /// As the finding shows it.
-fn activity(finding: &FindingStatus) -> Option<f64> {
-    let name = format!("{:?}", Quantity::GpuActivity);
+fn measured(finding: &FindingStatus, what: Quantity) -> Option<f64> {
+    let name = format!("{what:?}");
     finding.measured.iter().find(|measured| measured.name == name)?.value.parse().ok()
 }

@@ -52,6 +52,10 @@ pub struct Target {
     pub failure: Option<String>,
     /// Its pods' selector, as text.
     pub selector: Option<String>,
+    /// Of its pod template: another one after any change.
+    pub template: u64,
+    /// No pod of an older template is left.
+    pub rolled_out: bool,
 }
 
 /// Another autoscaler.
@@ -111,6 +115,8 @@ impl Catalog {
             owner: owner.map(|owner| (owner.kind.clone(), owner.name.clone())),
             failure,
             selector: Selector::try_from(spec.selector.clone()).ok().map(|selector| selector.to_string()),
+            template: spec.template.digest,
+            rolled_out: status.is_rolled_out(meta.generation),
         };
         let name = meta.name.clone().unwrap_or_default();
         self.targets.insert((meta.namespace.clone().unwrap_or_default(), kind.to_owned(), name), target);

@@ -1,5 +1,6 @@
 //! How each aspect of a workload stands, from what was observed and decided.
 
+use crate::gate_override::{ANNOTATION, Word};
 use crate::observe::Ready;
 use crate::resolve::Unresolved;
 use crate::stuck::Stuck;
@@ -9,6 +10,7 @@ use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::Mode;
 use wellfed_engine::reading::{ReadFailure, Trouble};
+use wellfed_engine::world::GateOverride;
 
 /// A condition before it has a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +80,30 @@ pub fn decided(ready: &Ready, decision: &Decision, obstacles: &Obstacles<'_>) ->
         starved(decision),
         contested(ready),
     ];
+    all.extend(ready.gate_override.as_ref().map(overridden));
     all.push(summary(&all, ready, decision));
     all
+}
+
+/// Only where a person said something against the gate.
+fn overridden(word: &Word) -> Aspect {
+    match word {
+        Word::InForce(GateOverride { reason, until }) => {
+            let message = format!("the gate holds nothing back until {until}: {reason}");
+            aspect("GateOverridden", True, "Overridden", message)
+        }
+        Word::Expired(GateOverride { reason, until }) => {
+            let message = format!("the override ended at {until} ({reason}); remove annotation {ANNOTATION}");
+            aspect("GateOverridden", False, "Expired", message)
+        }
+        Word::Refused(error) => {
+            let message = format!(
+                "annotation {ANNOTATION} has no effect: {error}. Write \"<reason>; until=<time>\" with a time of the next 7 \
+                 days, such as \"launch day; until=2026-01-31T18:00:00Z\""
+            );
+            aspect("GateOverridden", False, "OverrideRefused", message)
+        }
+    }
 }
 
 fn accepted(ready: &Ready) -> Aspect {
@@ -195,7 +219,7 @@ fn troubles(decision: &Decision) -> String {
 fn starved(decision: &Decision) -> Aspect {
     match decision.verdict {
         Verdict::Refuse { rule, .. } => {
-            let message = format!("{}; more GPUs would not help, see status.findings", explain::cause(rule));
+            let message = format!("{}; {}, see status.findings", explain::cause(rule), explain::MORE_WOULD_WAIT);
             aspect("Starved", True, &rule.to_string(), message)
         }
         Verdict::Allow { .. } => aspect("Starved", False, "GpusFed", "nothing keeps the GPUs from their work"),
@@ -235,6 +259,9 @@ pub const fn why(step: Step, reason: &Reason) -> &'static str {
     match reason {
         Reason::GateRefused { .. } => "GateRefused",
         Reason::GateUnknown { .. } => "GateUnknown",
+        Reason::GateOverridden { .. } => "GateOverridden",
+        Reason::SloOverride { .. } => "SloOverride",
+        Reason::Ceiling { .. } => "Ceiling",
         Reason::SamplesMissing { .. } => "SamplesMissing",
         Reason::SignalsUnavailable { .. } => "SignalsUnavailable",
         Reason::Fallback { .. } => "Fallback",

@@ -100,7 +100,7 @@ impl Cycle {
     async fn turn(&mut self, now: Timestamp) {
         // Memory keeps milliseconds, so that it is the same after a restart.
         let now = Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
-        let seen = self.observe(now);
+        let (seen, catalog) = self.observe(now);
         let decided = decide(&seen.world);
         let stopped = self.stores.stopped();
         let jobs = self.jobs(&seen, &decided, stopped.as_deref());
@@ -116,13 +116,13 @@ impl Cycle {
             lease: &self.lease,
             identity: &self.identity,
             stopped: stopped.as_deref(),
-            pools: &seen.world.pools,
+            catalog: &catalog,
             now,
         };
         reporter.report(&seen.subjects, &decided, &outcomes, &mut self.told).await;
     }
 
-    fn observe(&mut self, now: Timestamp) -> Observed {
+    fn observe(&mut self, now: Timestamp) -> (Observed, Catalog) {
         let catalog = Catalog::of(&self.stores);
         let answers = self.board.snapshot();
         let opinions = self.verdicts.snapshot();
@@ -143,7 +143,7 @@ impl Cycle {
             }
             new
         });
-        seen
+        (seen, catalog)
     }
 
     /// What to write: only where nobody else writes, and no write of ours is still on its way.
@@ -218,6 +218,8 @@ impl Cycle {
                 }
             }
         }
+        let shown: Vec<_> = decisions.values().map(|decision| (&decision.id, decision.memory.gate.shown())).collect();
+        self.metrics.findings(shown.iter().flat_map(|(id, shown)| shown.iter().map(move |one| (*id, one))));
         self.metrics.keep_only(&seen.subjects.iter().map(|subject| &subject.id).collect::<Vec<_>>());
     }
 }

@@ -8,10 +8,10 @@ const MOST: usize = 16 * 1024;
 const MEMORY: usize = 4 * 1024;
 
 /// Shortens findings, the last first, until the status fits: first its commands, then all remedies but the best, then what
-/// the line of evidence says too, then the best remedy.
+/// the line of evidence says too, then the best remedy, then figures. If nothing is left to leave out, the last finding goes.
 pub fn fit(status: &mut GpuWorkloadStatus) {
     while size(status) > MOST - MEMORY {
-        if !status.findings.iter_mut().rev().any(shorten) {
+        if !status.findings.iter_mut().rev().any(shorten) && status.findings.pop().is_none() {
             return;
         }
     }
@@ -33,6 +33,8 @@ fn shorten(finding: &mut FindingStatus) -> bool {
         finding.measured.clear();
     } else if !finding.remedies.is_empty() {
         finding.remedies.clear();
+    } else if finding.before.is_some() || finding.after.is_some() {
+        (finding.before, finding.after) = (None, None);
     } else {
         return false;
     }
@@ -43,7 +45,7 @@ fn shorten(finding: &mut FindingStatus) -> bool {
 mod tests {
     use super::*;
     use jiff::Timestamp;
-    use wellfed_crds::{CommandStatus, Condition, ConditionStatus, Measured};
+    use wellfed_crds::{CommandStatus, Condition, ConditionStatus, FiguresStatus, Measured};
     use wellfed_engine::commands::{Subject, commands};
     use wellfed_engine::policy::Class;
     use wellfed_engine::remedies::remedies;
@@ -58,7 +60,21 @@ mod tests {
             value: "123456789".into(),
             threshold: Some("0.85".into()),
         };
+        let figures = || FiguresStatus {
+            throughput: Some("123456789".into()),
+            gpu_activity: Some("0.123".into()),
+            latency: Some("123.456".into()),
+            gpu_memory: Some("0.987".into()),
+            quality: Some("0.123".into()),
+        };
         FindingStatus {
+            id: "0123abcd".into(),
+            severity: "Medium".into(),
+            state: "Regressed".into(),
+            before: Some(figures()),
+            after: Some(figures()),
+            way_back: Some("w".repeat(200)),
+            checklist: Vec::new(),
             rule: "MemoryBound".into(),
             weight: "Veto".into(),
             confidence: "Medium".into(),
@@ -107,7 +123,7 @@ mod tests {
 
         assert!(serde_json::to_string(&status).unwrap().len() <= MOST);
         assert_eq!(status.findings.len(), 10);
-        assert_eq!(status.findings[0], finding(0), "the first says all");
+        assert_eq!(status.findings[0].remedies.first(), finding(0).remedies.first());
         assert_eq!(status.findings[9].commands, []);
     }
 

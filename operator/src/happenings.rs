@@ -3,9 +3,10 @@
 use crate::apply::Outcome;
 use crate::contest::Foreign;
 use crate::events::Happening;
+use crate::findings;
 use crate::observe::{Subject, SubjectState};
 use crate::told::Failure;
-use wellfed_crds::{Condition, ConditionStatus};
+use wellfed_crds::{Condition, ConditionStatus, FindingStatus};
 use wellfed_engine::decide::Decided;
 use wellfed_engine::explain;
 
@@ -42,6 +43,52 @@ pub(crate) fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before:
         outcome.result.as_ref().err().is_some_and(|error| before.is_some_and(|before| before.reason == error.reason()))
     };
     outcomes.iter().filter(|outcome| !told(outcome)).map(happening).collect()
+}
+
+/// Findings that came into another state, once each.
+pub fn turns(before: &[FindingStatus], after: &[FindingStatus]) -> Vec<Happening> {
+    let turned = |finding: &&FindingStatus| {
+        let old = before.iter().find(|old| old.id == finding.id);
+        !old.is_some_and(|old| old.state == finding.state && old.since == finding.since)
+    };
+    let tell = |finding: &FindingStatus| Happening {
+        warning: finding.state == "Regressed" || (finding.state == "Open" && finding.weight != "Either"),
+        reason: match finding.state.as_str() {
+            "Open" => "FindingOpened".to_owned(),
+            state => format!("Finding{state}"),
+        },
+        action: "Judge",
+        note: note(finding),
+    };
+    after.iter().filter(turned).map(tell).collect()
+}
+
+fn note(finding: &FindingStatus) -> String {
+    let course = findings::course(finding);
+    let figures = if course.is_empty() { String::new() } else { format!("; {course}") };
+    let rule = &finding.rule;
+    match finding.state.as_str() {
+        "Open" => {
+            let first = finding.remedies.first().map(|first| format!(". First: {first}")).unwrap_or_default();
+            format!("{rule}: {}{first}", finding.evidence)
+        }
+        "Retesting" => format!("the pod template changed: whether that ended {rule} is being tested"),
+        "Resolved" => format!("{rule} has not shown for a whole window under the new pod template{figures}"),
+        _ => format!("{rule}: {}{figures}", finding.way_back.as_deref().unwrap_or("it is worse than before")),
+    }
+}
+
+/// A person's word against the gate, once each time it changes.
+pub fn overrides(before: &[Condition], after: &[Condition]) -> Option<Happening> {
+    let of = |all: &'_ [Condition]| all.iter().find(|one| one.kind == "GateOverridden").cloned();
+    let (old, new) = (of(before), of(after)?);
+    let same = old.is_some_and(|old| old.reason == new.reason && old.message == new.message);
+    (!same).then(|| Happening {
+        warning: new.reason != "Expired",
+        reason: if new.status == ConditionStatus::True { "GateOverridden".to_owned() } else { new.reason.clone() },
+        action: "Decide",
+        note: new.message,
+    })
 }
 
 /// Conditions that turned bad or good again; what was never bad is not told.

@@ -10,6 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
+use wellfed_engine::gate::Shown;
 use wellfed_engine::units::WorkloadId;
 
 /// Which workload.
@@ -25,6 +26,15 @@ pub struct OfSignal {
     namespace: String,
     workload: String,
     signal: String,
+}
+
+/// Which finding of which workload, and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OfFinding {
+    namespace: String,
+    workload: String,
+    rule: String,
+    state: String,
 }
 
 /// What became of a write.
@@ -60,6 +70,7 @@ pub struct Metrics {
     desired: Family<OfWorkload, Number>,
     wanted: Family<OfWorkload, Number>,
     refused: Family<OfWorkload, Number>,
+    findings: Family<OfFinding, Gauge>,
     signal_age: Family<OfSignal, Number>,
     writes: Family<OfResult, Counter>,
     cycle: Histogram,
@@ -68,6 +79,7 @@ pub struct Metrics {
     /// Shown by the gate's lane.
     pub evidence: crate::evidence::Shown,
     known: Mutex<(HashSet<OfWorkload>, HashSet<OfSignal>)>,
+    found: Mutex<HashSet<OfFinding>>,
 }
 
 impl Default for Metrics {
@@ -77,6 +89,7 @@ impl Default for Metrics {
         let desired = Family::default();
         let wanted = Family::default();
         let refused = Family::default();
+        let findings = Family::default();
         let signal_age = Family::default();
         let writes = Family::default();
         let cycle = Histogram::new([0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0]);
@@ -90,6 +103,8 @@ impl Default for Metrics {
             "1 if the gate refuses growth, 0 if it allows it, -1 if unknown",
             refused.clone(),
         );
+        let help = "1 for each finding that is shown: Open, Retesting, Resolved or Regressed";
+        registry.register("findings", help, findings.clone());
         registry.register_with_unit(
             "signal_age",
             "Age of a signal's oldest used sample",
@@ -108,13 +123,14 @@ impl Default for Metrics {
         registry.register("lease_held", "1 if this instance holds the Lease", lease.clone());
         let evidence = crate::evidence::Shown::default();
         evidence.register(&mut registry);
-        let known = Mutex::default();
+        let (known, found) = (Mutex::default(), Mutex::default());
         Self {
             registry,
             current,
             desired,
             wanted,
             refused,
+            findings,
             signal_age,
             writes,
             cycle,
@@ -122,6 +138,7 @@ impl Default for Metrics {
             lease,
             evidence,
             known,
+            found,
         }
     }
 }
@@ -143,6 +160,25 @@ impl Metrics {
         let labels = OfSignal { namespace, workload, signal: signal.to_owned() };
         self.signal_age.get_or_create(&labels).set(age);
         self.known().1.insert(labels);
+    }
+
+    /// Every finding that is shown now: whose, which and how it stands. What is shown no more is dropped.
+    pub fn findings<'a>(&self, shown: impl Iterator<Item = (&'a WorkloadId, &'a Shown)>) {
+        let labels = shown.map(|(id, shown)| OfFinding {
+            namespace: id.namespace.clone(),
+            workload: id.name.clone(),
+            rule: shown.name.to_string(),
+            state: format!("{:?}", shown.state),
+        });
+        let now: HashSet<_> = labels.collect();
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for gone in found.difference(&now) {
+            self.findings.remove(gone);
+        }
+        for new in now.difference(&found) {
+            self.findings.get_or_create(new).set(1);
+        }
+        *found = now;
     }
 
     /// Drops the series of workloads that are gone.

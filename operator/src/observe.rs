@@ -1,9 +1,10 @@
 //! Stores and readings → World: one instant of everything, as plain data.
 
-use crate::catalog::{Catalog, TargetKey};
+use crate::catalog::{Catalog, Target, TargetKey};
 use crate::contest::Foreign;
 use crate::evidence::Exit;
 use crate::exits::exits;
+use crate::gate_override::Word;
 use crate::intent::Settings;
 use crate::measures::measures;
 use crate::recall::Recall;
@@ -18,9 +19,10 @@ use kube::{Resource, ResourceExt};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wellfed_crds::GpuWorkload;
-use wellfed_engine::opinion::Opinions;
+use wellfed_engine::hash::fnv1a;
+use wellfed_engine::opinion::{Opinion, Opinions};
 use wellfed_engine::units::{PodName, Replicas, WorkloadId};
-use wellfed_engine::world::{Pod, PodState, PoolState, SignalState, SignalValue, Workload, World};
+use wellfed_engine::world::{Pod, PodState, PoolState, SignalState, SignalValue, Template, Workload, World};
 
 /// The latest answers by question.
 pub type Answers = HashMap<Ask, Arc<Latest>>;
@@ -67,6 +69,10 @@ pub struct Ready {
     pub stuck: Option<Stuck>,
     /// Its Ready pods: name, and since when.
     pub ready_pods: Vec<(String, Timestamp)>,
+    /// What a person says against the gate, if anything.
+    pub gate_override: Option<Word>,
+    /// The latest opinion, if it found anything: what was measured.
+    pub opinion: Option<Opinion>,
     /// How the GPU containers of its pods ended last.
     pub exits: Vec<Exit>,
 }
@@ -184,6 +190,7 @@ fn looked_at(
     let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
     let signals = signals(id, &resolved, &pools, look, recall);
     let ready_pods = pools.iter().flat_map(|pool| &pool.pods).filter_map(ready_since).collect();
+    let gate_override = Word::of(workload, look.now);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -192,11 +199,21 @@ fn looked_at(
         measures: measures(id, &resolved, &signals, look),
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
+        template: Some(template(&resolved.targets)),
+        gate_override: gate_override.as_ref().and_then(Word::in_force).cloned(),
         memory: recall.memory(&id.uid, workload),
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
     let exits = exits(&resolved.targets, look.catalog);
-    (Ready { resolved, settling, contested, foreign, stuck, ready_pods, exits }, state)
+    let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
+    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
+    (ready, state)
+}
+
+/// The pod templates of all targets as one.
+fn template(targets: &[(TargetKey, Target)]) -> Template {
+    let all = targets.iter().flat_map(|(_, target)| target.template.to_le_bytes());
+    Template { digest: format!("{:016x}", fnv1a(all)), rolled_out: targets.iter().all(|(_, target)| target.rolled_out) }
 }
 
 fn ready_since(pod: &Pod) -> Option<(String, Timestamp)> {

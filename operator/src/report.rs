@@ -2,25 +2,27 @@
 
 use crate::advice::advise;
 use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
+use crate::catalog::Catalog;
 use crate::conditions::{self, Aspect, Obstacles};
 use crate::events::{self, Happening};
+use crate::findings::{self, Sources};
 use crate::fit::fit;
-use crate::happenings::{SCALE, foreign, scalings, tells, transitions};
+use crate::happenings::{SCALE, foreign, overrides, scalings, tells, transitions, turns};
 use crate::lease::LeaseView;
 use crate::observe::{Subject, SubjectState};
+use crate::resolve::Resolved;
 use crate::status::{self, Worth};
-use crate::told::{Failure, Last, Told};
+use crate::told::{Last, Told};
 use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::Patch;
 use kube::{Api, Client};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
 use wellfed_engine::decision::Decision;
-use wellfed_engine::units::{PoolName, WorkloadId};
-use wellfed_engine::world::Pool;
+use wellfed_engine::units::WorkloadId;
 
 /// Without a transition a memory is written at most this often.
 const MEMORY_EVERY: SignedDuration = SignedDuration::from_mins(1);
@@ -35,8 +37,8 @@ pub struct Reporter<'a> {
     pub identity: &'a str,
     /// Why all writes are stopped, if they are.
     pub stopped: Option<&'a str>,
-    /// All pools, with their prices.
-    pub pools: &'a BTreeMap<PoolName, Pool>,
+    /// The cluster, for the names and prices of pools.
+    pub catalog: &'a Catalog,
     /// Now.
     pub now: Timestamp,
 }
@@ -95,24 +97,29 @@ impl Reporter<'_> {
         let last = told.workloads.entry(uid.clone()).or_insert_with(|| Last::of(object.status.as_ref()));
         let failed_before = last.failure.clone();
         last.note(outcomes);
-        let (mut status, aspects) = self.compose(object, subject, decided, last.failure.as_ref());
+        let (mut status, aspects) = self.compose(object, subject, decided, last);
         status.conditions = status::conditions(&aspects, &last.conditions, object.metadata.generation, self.now);
         let memory = memory_text(decided).or_else(|| last.memory.clone());
         status.memory.clone_from(&memory);
+        advise(&mut status, subject, decided, self.catalog);
         let worth = Worth::of(&status);
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if worth != last.worth {
             // A write that failed is told already, with its numbers.
-            let turns = transitions(&last.conditions, &status.conditions);
-            let new: Vec<_> = turns.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
+            let turned = transitions(&last.conditions, &status.conditions);
+            let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
             happenings.extend(new);
+            happenings.extend(turns(&last.findings, &status.findings));
+            happenings.extend(overrides(&last.conditions, &status.conditions));
             happenings.extend(foreign(subject));
-            advise(&mut status, subject, decided, self.pools);
+            // Kept as it is before it is shortened.
+            let findings = status.findings.clone();
             fit(&mut status);
             log(&subject.id, decided, &status);
             *last = Last {
                 worth,
                 conditions: status.conditions.clone(),
+                findings,
                 memory,
                 memory_at: Some(self.now),
                 failure: last.failure.take(),
@@ -138,7 +145,7 @@ impl Reporter<'_> {
         object: &GpuWorkload,
         subject: &Subject,
         decided: Option<&Decided>,
-        failure: Option<&Failure>,
+        last: &Last,
     ) -> (GpuWorkloadStatus, Vec<Aspect>) {
         let generation = object.metadata.generation;
         match (&subject.state, decided) {
@@ -148,13 +155,17 @@ impl Reporter<'_> {
             }
             (SubjectState::Resolved(_), None) => (kept(object, generation), Vec::new()),
             (SubjectState::Resolved(ready), Some(Ok(decision))) => {
-                let failed = failure.map(|failure| (failure.reason, failure.message.as_str()));
+                let failed = last.failure.as_ref().map(|failure| (failure.reason, failure.message.as_str()));
                 let obstacles = Obstacles { stopped: self.stopped, failed };
                 let selector = match ready.resolved.targets.as_slice() {
                     [(_, target)] => target.selector.clone(),
                     _ => None,
                 };
-                let status = status::decided(decision, &ready.resolved.policy, generation, selector);
+                let policy = &ready.resolved.policy;
+                let mut status = status::decided(decision, policy, generation, selector);
+                let (opinion, undo) = (ready.opinion.as_ref(), undo(&ready.resolved));
+                let sources = Sources { opinion, last: &last.findings, policy, undo };
+                status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))
             }
         }
@@ -210,6 +221,12 @@ fn uid(decided: &Decided) -> &str {
 /// The last good status: bad input loses nothing.
 fn kept(object: &GpuWorkload, generation: Option<i64>) -> GpuWorkloadStatus {
     GpuWorkloadStatus { observed_generation: generation, ..object.status.clone().unwrap_or_default() }
+}
+
+/// A command that puts the pod template back; none where one would not do.
+fn undo(resolved: &Resolved) -> Option<String> {
+    let [((namespace, kind, name), _)] = resolved.targets.as_slice() else { return None };
+    Some(format!("kubectl -n {namespace} rollout undo {}/{name}", kind.to_lowercase()))
 }
 
 fn memory_text(decided: Option<&Decided>) -> Option<String> {

@@ -81,7 +81,7 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
 }
 
 /// Every pool that workloads of `namespace` may name.
-fn offers(namespace: &str, catalog: &Catalog) -> Vec<Offer> {
+pub fn offers(namespace: &str, catalog: &Catalog) -> Vec<Offer> {
     let pools = catalog.pools.iter().filter(|(_, pool)| catalog.allows(pool, namespace));
     let offer = |(name, pool): (&String, &GpuPoolSpec)| {
         let memory = pool.gpus.as_ref().and_then(|gpus| gpus.memory);
@@ -214,6 +214,8 @@ mod tests {
             owner: None,
             failure: None,
             selector: None,
+            template: 0,
+            rolled_out: true,
         };
         let pool = |memory: i64, price: &str| {
             let gpus = json!({ "memory": memory });

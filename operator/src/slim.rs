@@ -3,9 +3,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::Resource;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use wellfed_engine::hash::fnv1a;
 
 /// The resource that a GPU is asked for by.
 pub const GPU: &str = "nvidia.com/gpu";
@@ -16,7 +18,7 @@ macro_rules! slim {
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// Metadata, without managed fields and annotations.
+            /// Metadata, without managed fields and the annotations of others.
             pub metadata: ObjectMeta,
             $($body)*
         }
@@ -261,16 +263,36 @@ pub struct TargetSpec {
 }
 
 /// What a target's pods look like.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Template {
     /// Their containers.
-    #[serde(default)]
     pub spec: PodSpec,
+    /// Of the whole template: another one after any change of it.
+    #[serde(skip)]
+    pub digest: u64,
+}
+
+impl<'de> Deserialize<'de> for Template {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let whole = serde_json::Value::deserialize(deserializer)?;
+        let spec = whole.get("spec").map(PodSpec::deserialize).transpose().map_err(D::Error::custom)?;
+        Ok(Self { spec: spec.unwrap_or_default(), digest: fnv1a(whole.to_string().into_bytes()) })
+    }
 }
 
 /// What became of a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
+    /// The generation that the rest speaks of.
+    #[serde(default)]
+    pub observed_generation: Option<i64>,
+    /// Pods that are not being deleted.
+    #[serde(default)]
+    pub replicas: i32,
+    /// Those of them that are made from the present template.
+    #[serde(default)]
+    pub updated_replicas: i32,
     /// Its conditions.
     #[serde(default)]
     pub conditions: Vec<StatusCondition>,
@@ -313,6 +335,13 @@ impl PodSpec {
     /// The first container that asks for GPUs.
     pub fn gpu_container(&self) -> Option<&Container> {
         self.containers.iter().find(|container| container.gpus() > 0)
+    }
+}
+
+impl TargetStatus {
+    /// Whether no pod of an older template is left, as far as the target's controller has looked.
+    pub fn is_rolled_out(&self, generation: Option<i64>) -> bool {
+        self.observed_generation >= generation && self.updated_replicas >= self.replicas
     }
 }
 

@@ -3,14 +3,12 @@
 use crate::conditions::{Aspect, why};
 use jiff::Timestamp;
 use wellfed_crds::{
-    Condition, ConditionStatus, DecisionStatus, FindingStatus, GpuWorkloadStatus, Measured, PolicyStatus, PoolStatus,
-    StepStatus,
+    Condition, ConditionStatus, DecisionStatus, GpuWorkloadStatus, PolicyStatus, PoolStatus, StepStatus,
 };
-use wellfed_engine::decision::{Decision, Step};
+use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::explain;
-use wellfed_engine::gate::{Count, Verdict};
+use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::Policy;
-use wellfed_engine::remedies::remedies;
 use wellfed_engine::units::Replicas;
 
 /// The conditions in order, keeping the time of those that did not change.
@@ -31,7 +29,7 @@ pub fn conditions(aspects: &[Aspect], before: &[Condition], generation: Option<i
         .collect()
 }
 
-/// The whole status of a decided workload, without conditions and memory.
+/// The whole status of a decided workload, without conditions, findings and memory.
 pub fn decided(
     decision: &Decision,
     policy: &Policy,
@@ -56,15 +54,18 @@ pub fn decided(
             })
             .collect(),
         decision: Some(decision_status(decision)),
-        findings: decision.memory.gate.findings().map(|count| finding(count, policy)).collect(),
+        findings: Vec::new(),
         memory: None,
     }
 }
 
-/// What is wanted once minimum and maximum have been applied: what the gate was asked.
+/// What is wanted once minimum and maximum have been applied: what the gate was asked, or holds back by a ceiling.
 fn within_bounds(decision: &Decision) -> Replicas {
     let bounds = decision.steps.iter().find(|record| record.step == Step::Bounds);
-    bounds.map_or(decision.wanted, |record| record.after)
+    bounds.map_or(decision.wanted, |record| match record.reason {
+        Reason::Ceiling { wanted, .. } => wanted,
+        _ => record.after,
+    })
 }
 
 fn count(replicas: Replicas) -> i32 {
@@ -108,35 +109,10 @@ fn why_shown(decision: &Decision, why: &str) -> String {
     }
 }
 
-fn finding(count: &Count, policy: &Policy) -> FindingStatus {
-    let found = &count.finding;
-    let remedies = remedies(found.rule, policy.class);
-    FindingStatus {
-        rule: found.rule.to_string(),
-        weight: format!("{:?}", found.weight),
-        confidence: format!("{:?}", found.confidence),
-        evidence: explain::measured(found),
-        measured: found
-            .measured
-            .iter()
-            .map(|measure| Measured {
-                name: format!("{:?}", measure.what),
-                value: explain::number(measure.value),
-                threshold: measure.threshold.map(explain::number),
-            })
-            .collect(),
-        remedies: remedies.map(ToString::to_string).collect(),
-        commands: Vec::new(),
-        savings: None,
-        first_seen: count.first.0,
-        since: count.standing.unwrap_or(count.first).0,
-    }
-}
-
 /// Whether a condition's sentence is worth a write of its own: for the same reason it may name another mistake, another
 /// signal or other counts than before, and it carries no value that moves at rest.
 fn words_matter(condition: &Condition) -> bool {
-    matches!(condition.kind.as_str(), "Accepted" | "SignalsHealthy")
+    matches!(condition.kind.as_str(), "Accepted" | "SignalsHealthy" | "GateOverridden")
 }
 
 /// What about a status is worth a write. Most sentences are not: they carry live values.
@@ -147,7 +123,10 @@ pub struct Worth {
     pools: Vec<PoolStatus>,
     conditions: Vec<(String, ConditionStatus, String, Option<String>)>,
     decision: Option<(String, String, String, Option<Timestamp>)>,
-    findings: Vec<String>,
+    /// Which, in what state, since when, and whether it is known what was measured.
+    findings: Vec<(String, String, Timestamp, bool)>,
+    /// The first command of the first finding: the pod that it names may be gone.
+    command: Option<String>,
     selector: Option<String>,
 }
 
@@ -169,7 +148,12 @@ impl Worth {
             decision: status.decision.as_ref().map(|decision| {
                 (decision.why.clone(), decision.binding.clone(), decision.verdict.clone(), decision.veto_expires)
             }),
-            findings: status.findings.iter().map(|finding| finding.rule.clone()).collect(),
+            findings: status
+                .findings
+                .iter()
+                .map(|one| (one.id.clone(), one.state.clone(), one.since, one.evidence.is_empty()))
+                .collect(),
+            command: status.findings.first().and_then(|finding| Some(finding.commands.first()?.run.clone())),
             selector: status.selector.clone(),
         }
     }

@@ -4,7 +4,7 @@ use crate::apply::Outcome;
 use crate::status::Worth;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
-use wellfed_crds::{Condition, GpuWorkloadStatus};
+use wellfed_crds::{Condition, FindingStatus, GpuWorkloadStatus};
 
 /// What was told last, by uid.
 #[derive(Default)]
@@ -18,6 +18,7 @@ pub struct Told {
 pub(crate) struct Last {
     pub(crate) worth: Worth,
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) findings: Vec<FindingStatus>,
     pub(crate) memory: Option<String>,
     pub(crate) memory_at: Option<Timestamp>,
     pub(crate) failure: Option<Failure>,
@@ -54,6 +55,7 @@ impl Last {
         Self {
             worth: Worth::of(&status),
             conditions: status.conditions,
+            findings: status.findings,
             memory: status.memory,
             memory_at: None,
             failure: None,

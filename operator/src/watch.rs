@@ -19,6 +19,10 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use wellfed_crds::{GpuPool, GpuWorkload};
+use wellfed_engine::hash::fnv1a;
+
+/// Annotations that a decision reads begin with this; the others are not kept.
+const ANNOTATIONS: &str = "wellfed.dev/";
 
 /// Everything that is watched.
 pub struct Stores {
@@ -91,7 +95,7 @@ impl Stores {
         let own: Api<SlimConfigMap> = Api::namespaced(client.clone(), &scope.own);
         let only_switch = Config::default().fields(&format!("metadata.name={}", scope.kill_switch));
         Self {
-            workloads: watches.namespaced(Some(generation)),
+            workloads: watches.namespaced(Some(wish)),
             pools: watches.cluster(None),
             deployments: watches.namespaced(None),
             stateful_sets: watches.namespaced(None),
@@ -129,8 +133,11 @@ impl Stores {
 /// What about an object makes a cycle due at once when it changes.
 type Matters<K> = fn(&K) -> u64;
 
-fn generation(workload: &DeserializeGuard<GpuWorkload>) -> u64 {
-    workload.meta().generation.unwrap_or(0).unsigned_abs()
+/// Its spec, and a person's word against the gate.
+fn wish(workload: &DeserializeGuard<GpuWorkload>) -> u64 {
+    let annotations = workload.meta().annotations.iter().flatten();
+    let word = annotations.flat_map(|(name, value)| name.bytes().chain(value.bytes()));
+    workload.meta().generation.unwrap_or(0).unsigned_abs() ^ fnv1a(word)
 }
 
 fn readiness(pod: &SlimPod) -> u64 {
@@ -179,7 +186,9 @@ impl Watches<'_> {
             .backoff(Pauses::default())
             .modify(|object| {
                 object.meta_mut().managed_fields = None;
-                object.meta_mut().annotations = None;
+                if let Some(annotations) = &mut object.meta_mut().annotations {
+                    annotations.retain(|name, _| name.starts_with(ANNOTATIONS));
+                }
             })
             .reflect(writer)
             .for_each(move |event| {

@@ -13,6 +13,11 @@ prometheus:
 {{- end }}
 evidence:
   endpoint: {{ .Values.evidence.endpoint | quote }}
+  recorded: {{ default false .Values.evidence.recorded }}
+  {{- with .Values.evidence.trainer }}
+  trainer:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- with .Values.gate.thresholds }}
 gate:
   thresholds:

@@ -2,11 +2,13 @@
 
 use crate::decision::{Decision, PoolNumber, Step, StepRecord, StepResult};
 use crate::ledger::Ledger;
-use crate::policy::Mode;
+use crate::memory::Memory;
+use crate::policy::{GateMode, Mode};
 use crate::remember::noted;
 use crate::steps;
 use crate::units::{Replicas, WorkloadId};
 use crate::world::{Workload, World};
+use jiff::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// One workload's decision, or the panic that prevented it.
@@ -61,18 +63,22 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let mut memory = noted(workload, wanted, all_known, now);
 
     let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
-    let bounded = trace.take(Step::Bounds, steps::bounds(paced, policy.min, policy.max));
+    memory.gate.look(workload, memory.demand_above_since, now);
+    let (within, bounded) = bounded(paced, workload, &memory, now);
+    let bounded = trace.take(Step::Bounds, bounded);
 
-    memory.gate.count(workload.opinion.as_ref(), &policy.gate, now);
     let verdict = memory.gate.verdict(&policy.gate);
-    let gated = trace.take(Step::Gate, steps::gate(bounded, current, policy.min, verdict, &policy.gate));
+    let ask = steps::Ask { want: bounded, current, min: policy.min };
+    let pleas = steps::Pleas::of(workload, &memory, now);
+    let gated = trace.take(Step::Gate, steps::gate(ask, verdict, &policy.gate, &pleas));
 
     let roomy = trace.take(Step::Capacity, steps::capacity(gated, workload, ledger));
     let steps::Split { pools, result, spilled } = steps::split(roomy, workload, ledger, now);
     let number = trace.take(Step::Split, result);
 
-    let verdict = if bounded > current { verdict } else { memory.gate.last_said(&policy.gate) };
-    memory.settle(workload, bounded, &spilled, now);
+    // What a ceiling of the gate holds back is demand all the same: evidence on it is still looked for.
+    let verdict = if within > current { verdict } else { memory.gate.last_said(&policy.gate) };
+    memory.settle(workload, within, &spilled, now);
     Decision {
         id: workload.id.clone(),
         current,
@@ -84,6 +90,20 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
         troubles,
         silent,
         memory,
+    }
+}
+
+/// The wish within minimum and maximum, and below a ceiling of the gate that nobody overrides.
+fn bounded(want: Replicas, workload: &Workload, memory: &Memory, now: Timestamp) -> (Replicas, StepResult) {
+    let policy = &workload.policy;
+    let within = steps::bounds(want, policy.min, policy.max);
+    let enforced = policy.gate.mode == GateMode::Enforce && workload.override_at(now).is_none();
+    match &memory.gate.ceiling {
+        Some(ceiling) if enforced => {
+            let (after, current) = (within.after, workload.current());
+            (after, steps::under_ceiling(within, ceiling, current, policy.min, &policy.gate))
+        }
+        _ => (within.after, within),
     }
 }
 

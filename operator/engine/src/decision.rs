@@ -1,7 +1,7 @@
 //! What was decided for one workload, step by step, and why.
 
-use crate::gate::Verdict;
-use crate::memory::Memory;
+use crate::gate::{Ceiling, Verdict};
+use crate::memory::{Memory, Moment};
 use crate::opinion::Gap;
 use crate::policy::{GateMode, OnUnknown};
 use crate::reading::Trouble;
@@ -194,6 +194,15 @@ pub enum Reason {
     RaisedToMin,
     /// Lowered to the maximum.
     LoweredToMax,
+    /// Held, because what was added last brought nothing.
+    Ceiling {
+        /// What minimum and maximum leave of the wish.
+        wanted: Replicas,
+        /// What was found, and where growth ends.
+        ceiling: Ceiling,
+        /// When that ends by itself.
+        until: Moment,
+    },
     /// More is not asked for, so the gate was not asked.
     NotGrowing,
     /// The gate is off.
@@ -218,6 +227,24 @@ pub enum Reason {
         gap: Gap,
         /// What that means here.
         then: OnUnknown,
+    },
+    /// A person lets pass what the gate would hold.
+    GateOverridden {
+        /// The cause that would have held it, if there is a verdict.
+        rule: Option<RuleName>,
+        /// Why, in that person's words.
+        because: String,
+        /// When that ends by itself.
+        until: Timestamp,
+    },
+    /// A latency objective lets pass a step of what the gate would hold, once a window.
+    SloOverride {
+        /// The signal that exceeds its objective.
+        signal: SignalName,
+        /// The cause that would have held it, if there is a verdict.
+        rule: Option<RuleName>,
+        /// The queue's share of the latency, if it is known.
+        queue_share: Option<f64>,
     },
     /// There is room for all of it.
     Fits,
@@ -257,7 +284,7 @@ impl Decision {
 
     /// The rules whose findings stand.
     pub fn findings(&self) -> Vec<RuleName> {
-        self.memory.gate.findings().map(|count| count.finding.rule).collect()
+        self.memory.gate.findings().map(|count| count.rule).collect()
     }
 
     /// As it is: when nothing may be decided.

@@ -2,6 +2,7 @@
 //!
 //! `None` is unknown, never zero: implausible and missing samples were dropped when this was assembled.
 
+mod data_wait;
 mod exits;
 mod server;
 mod trainer;
@@ -11,6 +12,7 @@ use crate::span::Span;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+pub use data_wait::DataWait;
 pub use exits::Exits;
 pub use server::ServerEvidence;
 pub use trainer::{TrainerEvidence, Trend};
@@ -30,7 +32,8 @@ pub struct Evidence {
     pub expected_gpus: u32,
     /// The physical GPUs (or MIG instances) seen.
     pub gpus: Vec<GpuEvidence>,
-    /// The GPU containers of its warm pods, all of them: one without samples is listed with none.
+    /// The GPU containers of its warm pods, all of them: one without samples is listed with none. After them those of other
+    /// pods that ended within the window, which have nothing but their exits.
     pub containers: Vec<ContainerEvidence>,
     /// What its warm pods serve by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
@@ -48,6 +51,7 @@ pub struct Evidence {
 
 /// One GPU's means over the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each tells of one counter that was lost
 pub struct GpuEvidence {
     /// Share of time that any kernel ran, 0–1 (`DCGM_FI_DEV_GPU_UTIL`); unsupported under MIG.
     pub util: Option<Span>,
@@ -70,6 +74,9 @@ pub struct GpuEvidence {
     /// Power over the board's limit, 0–1; none of a MIG instance, whose board others use too.
     #[serde(default)]
     pub power: Option<Span>,
+    /// `power` was measured here within the last day and is missing now: nobody knows whether it contradicts the rest.
+    #[serde(default)]
+    pub power_lost: bool,
     /// Share of time that heat or hardware held the clocks down, 0–1; not by an idle GPU or a power cap in software.
     #[serde(default)]
     pub clocks_held: Option<Span>,
@@ -85,12 +92,19 @@ pub struct GpuEvidence {
     /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
     #[serde(default)]
     pub memory: Option<Span>,
+    /// Standard deviation of `memory` within the window, 0–0.5.
+    #[serde(default)]
+    pub memory_swing: Option<Span>,
     /// FP32 pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_FP32_ACTIVE`).
     #[serde(default)]
     pub fp32: Option<Span>,
     /// SM clock, MHz.
     #[serde(default)]
     pub clock: Option<Span>,
+    /// A number that stands for its product: clocks of different products can't be compared. It is a label, so it is
+    /// known of every GPU that was ever seen, or of none.
+    #[serde(default)]
+    pub product: Option<u32>,
     /// More than one pod runs on it.
     pub shared: bool,
 }
@@ -102,13 +116,25 @@ impl GpuEvidence {
         self.engine.or(stand_in).filter(|_| !self.contradicts())
     }
 
-    /// Profiling counters that never moved, on a GPU that is not known to idle: they are broken (seen after XID 31), or
-    /// the job hangs in kernels that do nothing. Either way the numbers do not tell whether GPUs wait for data.
+    /// Counters that can't be true. Either way they do not tell whether GPUs wait for data.
     pub fn contradicts(&self) -> bool {
+        self.never_moved() || self.works_unseen()
+    }
+
+    /// Profiling counters that never moved, on a GPU that is not known to idle: they are broken (seen after XID 31), or
+    /// the job hangs in kernels that do nothing.
+    fn never_moved(&self) -> bool {
         let profiled = [self.engine, self.tensor, self.dram];
         let idle = self.util.is_some_and(|util| util.below(0.9));
         let still = profiled.iter().flatten().all(|value| value.mean < 1e-9);
         !idle && still && profiled.iter().any(Option::is_some)
+    }
+
+    /// A GPU that is hardly active draws little more than at rest: power at work beside it tells that the counters went
+    /// wrong. Power that was there and is missing may tell so too.
+    fn works_unseen(&self) -> bool {
+        let works = self.power.map_or(self.power_lost, |power| !power.below(0.6));
+        works && self.engine.is_some_and(|engine| engine.low < 0.3)
     }
 }
 
@@ -162,6 +188,11 @@ impl Evidence {
         self.most(self.servers.iter().filter(|one| test(one)).count(), self.servers.len())
     }
 
+    /// Whether at least the share `most` of the trainers satisfy `test`.
+    pub fn most_trainers(&self, test: impl Fn(&TrainerEvidence) -> bool) -> bool {
+        self.most(self.trainers.iter().filter(|one| test(one)).count(), self.trainers.len())
+    }
+
     fn most(&self, some: usize, all: usize) -> bool {
         // No case is made on a smaller share than the one that must be seen.
         let share = self.gate.thresholds.most.max(self.gate.thresholds.coverage);
@@ -191,6 +222,11 @@ impl Evidence {
     /// The mean of a server's field over those servers that have it.
     pub fn server_mean(&self, field: impl Fn(&ServerEvidence) -> Option<Span>) -> Option<f64> {
         mean(self.servers.iter().filter_map(field))
+    }
+
+    /// The mean of a trainer's field over those trainers that have it.
+    pub fn trainer_mean(&self, field: impl Fn(&TrainerEvidence) -> Option<Span>) -> Option<f64> {
+        mean(self.trainers.iter().filter_map(field))
     }
 }
 

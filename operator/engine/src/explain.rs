@@ -1,12 +1,14 @@
 //! Reasons and decisions in words. The only place where they become text; the same in status, logs and the terminal.
 
 use crate::decision::{Decision, Direction, Reason, Step, StepRecord};
-use crate::gate::Verdict;
+use crate::figures::WorkUnit;
+use crate::gate::{CHECKLIST, Check, Gain, Verdict};
 use crate::memory::Moment;
 use crate::opinion::{Finding, Gap, Measure, Quantity};
 use crate::policy::{GateMode, OnUnknown};
 use crate::rules::{RULES, RuleName};
-use jiff::{SignedDuration, SpanRound, Unit};
+use crate::units::SignalName;
+use jiff::{SignedDuration, SpanRound, Timestamp, Unit};
 use std::fmt::Write as _;
 
 /// One sentence: the numbers, and what binds.
@@ -95,13 +97,20 @@ pub fn reason(reason: &Reason) -> String {
         Reason::GatePassed { by: Some(rule) } => format!("GPUs are at work ({rule}), so more would help"),
         Reason::GatePassed { by: None } => "nothing speaks against more GPUs".to_owned(),
         Reason::GateRefused { rule, mode: GateMode::Enforce } => {
-            format!("refused by {rule}: {}; more GPUs would not help", cause(*rule))
+            format!("refused by {rule}: {}; {MORE_WOULD_WAIT}", cause(*rule))
         }
         Reason::GateRefused { rule, mode: GateMode::Advise | GateMode::Off } => {
             format!("advised against by {rule}: {}", cause(*rule))
         }
         Reason::GateUnknown { gap: why, then: OnUnknown::Allow } => format!("no verdict ({}), allowed", gap(*why)),
         Reason::GateUnknown { gap: why, then: OnUnknown::Hold } => format!("no verdict ({}), held", gap(*why)),
+        Reason::Ceiling { ceiling, until, .. } => {
+            format!("{}; no more than runs until {}", gain(&ceiling.gain), moment(until.0))
+        }
+        Reason::GateOverridden { rule, because, until } => {
+            format!("{} overridden until {}: {because}", refusal_of(*rule), moment(*until))
+        }
+        Reason::SloOverride { signal, rule, queue_share } => slo_override(signal, *rule, *queue_share),
         Reason::Fits => "the pools have room".to_owned(),
         Reason::Unlimited => "no pool limits it".to_owned(),
         Reason::NoCapacity { room } => format!("the pools have room for {room} more replicas"),
@@ -110,6 +119,56 @@ pub fn reason(reason: &Reason) -> String {
             format!("{replicas} replicas did not start in pool {pool} and are placed elsewhere")
         }
     }
+}
+
+/// What follows from a cause for which GPUs wait.
+pub const MORE_WOULD_WAIT: &str = "more GPUs would wait as well";
+
+fn refusal_of(rule: Option<RuleName>) -> String {
+    rule.map_or_else(|| "a hold without a verdict is".to_owned(), |rule| format!("the refusal by {rule} is"))
+}
+
+fn slo_override(signal: &SignalName, rule: Option<RuleName>, queue_share: Option<f64>) -> String {
+    let queue = match queue_share {
+        Some(share) => format!("{} of the latency is queueing", percent(share)),
+        None => "how much of the latency is queueing is not known".to_owned(),
+    };
+    let against = rule.map(|rule| format!(" against {rule}")).unwrap_or_default();
+    format!("signal {signal} is above its objective and {queue}: one step a window is let pass{against}")
+}
+
+/// What growth brought, in words.
+pub fn gain(gain: &Gain) -> String {
+    let Gain { from, to, before, after, unit, .. } = gain;
+    let work = match unit {
+        WorkUnit::Served => "tokens or answers",
+        WorkUnit::Trained => "tokens or samples",
+    };
+    let (before, after) = (rate(*before), rate(*after));
+    format!("growing from {from} to {to} replicas changed {before} {work} a second to {after}")
+}
+
+/// The checklist of a growth that brought nothing, in order.
+pub fn checklist(gain: &Gain) -> String {
+    let points = CHECKLIST.iter().zip(gain.checks).map(|((name, _), check)| {
+        let check = match check {
+            Check::Passed => "passed",
+            Check::Failed => "failed",
+            Check::Unknown => "unknown",
+        };
+        format!("{name} {check}")
+    });
+    points.collect::<Vec<_>>().join(", ")
+}
+
+/// A rate with as many digits as matter.
+pub fn rate(value: f64) -> String {
+    if value.abs() < 100.0 { number(value) } else { format!("{value:.0}") }
+}
+
+/// A point in time, to the second.
+fn moment(at: Timestamp) -> String {
+    format!("{at:.0}")
 }
 
 const fn scale_word(direction: Direction) -> &'static str {
@@ -133,7 +192,9 @@ pub fn gap(gap: Gap) -> String {
             format!("{seen} of {expected} GPUs report; check the exporter's pod labels")
         }
         Gap::Contradiction { gpus } => format!("{gpus} GPUs report full use and no work at once"),
+        Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
+        Gap::Retesting { rule } => format!("the pod template changed; whether that ended {rule} is being tested"),
         Gap::Counting { seen, needed } => format!("a cause shows, {seen} of {needed} evaluations"),
     }
 }
@@ -165,15 +226,24 @@ fn measure(measure: &Measure) -> String {
     let value = measure.value;
     match measure.what {
         Quantity::GpuActivity => format!("GPUs {} active", percent(value)),
+        Quantity::GpuSwing => format!("which swings by {} points", points(value)),
+        Quantity::ActivityApart => format!("{} points of activity apart from its peers", points(value)),
+        Quantity::ClockOfPeers => format!("SM clock at {} of its peers", percent(value)),
         Quantity::SmActivity => format!("SMs {} in use", percent(value)),
         Quantity::DramActivity => format!("memory bandwidth {} in use", percent(value)),
         Quantity::TensorActivity => format!("tensor pipe {} in use", percent(value)),
+        Quantity::Fp32Activity => format!("FP32 pipe {} in use", percent(value)),
+        Quantity::MemoryUsed => format!("GPU memory {} in use", percent(value)),
+        Quantity::MemorySwing => memory_swing(measure),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),
         Quantity::CpuPressure => format!("waiting for a CPU {} of the time", percent(value)),
         Quantity::IoPressure => format!("waiting for storage {} of the time", percent(value)),
         Quantity::CpuCores => format!("{value:.1} CPU cores in use"),
         Quantity::PcieReceived => format!("{:.1} GB/s to each GPU", value / 1e9),
+        Quantity::PcieOfPeak => format!("PCIe at {} of its peak", percent(value)),
+        Quantity::NvlinkOfPeak => format!("NVLink at {} of its peak", percent(value)),
+        Quantity::NetworkRate => format!("{:.1} GB/s of network a pod", value / 1e9),
         Quantity::PowerOfLimit => format!("power at {} of the board's limit", percent(value)),
         Quantity::ClocksHeld => format!("clocks held down {} of the time", percent(value)),
         Quantity::RequestsRunning => format!("{value:.1} requests in service a replica"),
@@ -183,10 +253,34 @@ fn measure(measure: &Measure) -> String {
         Quantity::KvUsage => format!("KV cache {} in use", percent(value)),
         Quantity::Preemptions => format!("{value:.3} preemptions a second"),
         Quantity::Progress => format!("{value:.1} tokens or answers a second"),
+        Quantity::QueueShare => format!("the queue is {} of the latency", percent(value)),
+        Quantity::FirstToken => format!("first token after {} s", number(value)),
+        Quantity::WholeTime => format!("answers take {} s", number(value)),
+        Quantity::PromptSpread => format!("long prompts {value:.1} times the median"),
+        Quantity::CapOverOutput => format!("{value:.1} times the tokens allowed that are needed"),
+        Quantity::DataWaitShare => format!("{} of each step waits for data", percent(value)),
+        Quantity::LossChange => format!("loss moved by {} %", number(value * 100.0)),
+        Quantity::QualityChange => format!("evaluation moved by {} %", number(value * 100.0)),
+        Quantity::LossesDiverged => format!("loss is no number at {value:.0} trainers"),
+        Quantity::GpuMemoryExits => format!("ended {value:.0} times for want of GPU memory"),
+        Quantity::FailedExits => format!("one container failed {value:.0} times"),
         Quantity::ServersIdle => format!("{value:.0} replicas idle"),
         Quantity::GpusConcerned => format!("{value:.0} GPUs concerned"),
         Quantity::GpusJudged => format!("{value:.0} GPUs judged"),
     }
+}
+
+/// What moves is activations; what stands still may be weights, or an allocator that keeps what it once had.
+fn memory_swing(measure: &Measure) -> String {
+    let moved = points(measure.value);
+    match measure.threshold {
+        Some(from) if measure.value >= from => format!("of which {moved} points come and go: activations"),
+        _ => format!("of which {moved} points come and go: whether weights or activations fill it does not show"),
+    }
+}
+
+fn points(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
 }
 
 fn percent(share: f64) -> String {

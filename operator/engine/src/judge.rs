@@ -1,6 +1,7 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
 use crate::evidence::Evidence;
+use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
@@ -9,41 +10,65 @@ pub fn judge(seen: &Evidence) -> Opinion {
     let shared = seen.gpus.iter().any(|gpu| gpu.shared);
     let own = shared.then(|| seen.attributable());
     let mut findings = Vec::new();
-    let mut unexplained = Vec::new();
+    let (mut unexplained, mut unopposed) = (Vec::new(), Vec::new());
+    let mut unsure: Option<Gap> = None;
     let mut gap: Option<Gap> = None;
     for rule in RULES {
         match ask(*rule, seen, own.as_ref()) {
             Says::NotMine => {}
             Says::Invalid(why) => gap = gap.or(Some(why)),
+            Says::Unsure(why) => unsure = unsure.or(Some(why)),
             Says::Found(weight, measured) => findings.push(finding(*rule, weight, measured, seen)),
             Says::Unexplained(weight, measured) => unexplained.push(finding(*rule, weight, measured, seen)),
+            Says::Unopposed(weight, measured) => unopposed.push(finding(*rule, weight, measured, seen)),
         }
     }
     if let Some(gap) = gap {
-        return Opinion { at: seen.at, lean: Lean::Unknown(gap), findings: Vec::new() };
+        return blind(gap, findings, seen);
     }
     let refused = findings.iter().any(|finding| finding.weight == Weight::Veto);
     let named = findings.iter().any(|finding| finding.weight != Weight::Support);
     // Advice does not silence a refusal: losing the sample behind the advice would bring the refusal back.
     unexplained.retain(|finding| if finding.weight == Weight::Veto { !refused } else { !named });
     findings.append(&mut unexplained);
+    unopposed.retain(|_| unsure.is_none() && !findings.iter().any(|finding| finding.weight == Weight::Veto));
+    findings.append(&mut unopposed);
     // Refusals first, and among them the rule that sees its cause most directly; then by name.
     findings.sort_by_key(|finding| (finding.weight, certainty(finding.rule)));
     let veto = findings.iter().find(|finding| finding.weight == Weight::Veto);
-    let lean = veto.map_or(Lean::Allow, |finding| Lean::Refuse(finding.rule));
-    Opinion { at: seen.at, lean, findings }
+    let lean = match (veto, unsure) {
+        (Some(finding), _) => Lean::Refuse(finding.rule),
+        (None, Some(gap)) => Lean::Unknown(gap),
+        (None, None) => Lean::Allow,
+    };
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
+}
+
+/// Without GPUs that can be trusted, what the workload's own software counts still refuses.
+fn blind(gap: Gap, mut findings: Vec<Finding>, seen: &Evidence) -> Opinion {
+    let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.gate.window / 2;
+    let counts = |finding: &Finding| rule(finding.rule).is_some_and(|rule| !rule.infers());
+    findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counts(finding));
+    findings.sort_by_key(|finding| certainty(finding.rule));
+    let lean = findings.first().map_or(Lean::Unknown(gap), |finding| Lean::Refuse(finding.rule));
+    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {
-    RULES.iter().find(|rule| rule.name() == name).map(|rule| rule.certainty())
+    rule(name).map(Rule::certainty)
+}
+
+fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
+    RULES.iter().find(|rule| rule.name() == name).copied()
 }
 
 /// What only shows with what shared GPUs measured may be another pod's doing: it advises, and supports nothing.
 fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
     let Some(own) = own else { return rule.judge(seen) };
     match (rule.judge(own), rule.judge(seen)) {
-        (says @ (Says::Found(..) | Says::Unexplained(..)), _) => says,
-        (_, Says::Found(weight, _)) if weight.supports() => Says::NotMine,
+        (says @ (Says::Found(..) | Says::Unexplained(..) | Says::Unopposed(..) | Says::Unsure(_)), _) => says,
+        (_, Says::Unsure(_)) => Says::NotMine,
+        (_, Says::Found(weight, _) | Says::Unopposed(weight, _)) if weight.supports() => Says::NotMine,
         (_, Says::Found(_, measured)) => Says::Found(Weight::Advice, measured),
         (_, Says::Unexplained(_, measured)) => Says::Unexplained(Weight::Advice, measured),
         (_, says) => says,
@@ -53,7 +78,7 @@ fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
 fn finding(rule: &dyn Rule, weight: Weight, mut measured: Vec<Measure>, seen: &Evidence) -> Finding {
     let judged = u32::try_from(seen.gpus.len()).unwrap_or(u32::MAX);
     measured.push(Measure::of(Quantity::GpusJudged, f64::from(judged), None));
-    let sharp = seen.gpu_mean(|gpu| gpu.sm).is_some();
+    let sharp = !rule.infers() || seen.gpu_mean(|gpu| gpu.sm).is_some();
     let confidence = if sharp { Confidence::High } else { Confidence::Medium };
     Finding { rule: rule.name(), weight, confidence, measured, window: seen.covered }
 }

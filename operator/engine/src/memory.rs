@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 pub use crate::changes::Change;
 pub use crate::desires::Desires;
 
-/// The version that this code writes and understands.
-pub const VERSION: u32 = 1;
+/// The version that this code writes.
+pub const VERSION: u32 = 2;
 
-/// One workload's memory. A version that is not ours is forgotten: the workload is adopted anew, which never shrinks it.
+/// The oldest version that it reads. In version 1 the counts of the gate carried what was measured.
+pub const OLDEST: u32 = 1;
+
+/// One workload's memory. A version that is not known here is forgotten: the workload is adopted anew, which never shrinks it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// [`VERSION`].
@@ -96,8 +99,9 @@ pub enum Adoption {
 }
 
 impl Memory {
-    /// From `status.memory`; none when it is absent, damaged or of another version.
+    /// From `status.memory`; none when it is absent, damaged or of an unknown version.
     pub fn parse(text: &str, read: impl Fn(&str) -> Option<Self>) -> Option<Self> {
-        read(text).filter(|memory| memory.version == VERSION)
+        let known = read(text).filter(|memory| (OLDEST..=VERSION).contains(&memory.version));
+        known.map(|memory| Self { version: VERSION, ..memory })
     }
 }

@@ -12,11 +12,14 @@ pub struct Money(pub u64);
 const MILLION: f64 = 1e6;
 
 impl Money {
+    /// None at all: a difference, never a price.
+    pub const ZERO: Self = Self(0);
+
     /// This much; none where the number is no price: zero or less, not a number, or beyond all reason.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within bounds by then
     pub fn of(amount: f64) -> Option<Self> {
         let millionths = (amount * MILLION).round();
-        (millionths >= 1.0 && millionths < 1e15).then_some(Self(millionths as u64))
+        (1.0..1e15).contains(&millionths).then_some(Self(millionths as u64))
     }
 
     /// The price of this many GPUs; saturates.
@@ -25,10 +28,10 @@ impl Money {
         Self(self.0.saturating_mul(gpus.0 as u64))
     }
 
-    /// Both together; saturates.
+    /// What is left after taking `other` away; never below zero.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
     }
 }
 

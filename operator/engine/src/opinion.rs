@@ -1,5 +1,6 @@
 //! What the judge thinks of one workload on one look at its evidence.
 
+use crate::facts::Facts;
 use crate::rules::RuleName;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub struct Opinion {
     pub lean: Lean,
     /// What is wrong, most certain first.
     pub findings: Vec<Finding>,
+    /// What was measured besides.
+    #[serde(default)]
+    pub facts: Facts,
 }
 
 /// Whether more GPUs would help, on one look.
@@ -56,6 +60,8 @@ pub enum Gap {
     },
     /// No replica is Ready and past its warm-up.
     NoWarmReplica,
+    /// The trainers' own count of their wait for data, which would decide, is missing.
+    DataWaitLost,
     /// A cause shows, but not often enough in a row yet.
     Counting {
         /// Evaluations in a row.
@@ -63,9 +69,14 @@ pub enum Gap {
         /// Evaluations needed.
         needed: u32,
     },
+    /// The pod template changed, and whether that ended this cause is not known yet.
+    Retesting {
+        /// What refused before.
+        rule: RuleName,
+    },
 }
 
-/// One thing that is wrong, and the numbers that say so; written as a short list, since it is kept in status.
+/// One thing that is wrong, and the numbers that say so; written as a short list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Listed", into = "Listed")]
 pub struct Finding {
@@ -124,7 +135,7 @@ pub enum Confidence {
     Medium,
 }
 
-/// One measured value beside its threshold; written as a short list, since it is kept in status.
+/// One measured value beside its threshold; written as a short list.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(Quantity, f64, Option<f64>)", into = "(Quantity, f64, Option<f64>)")]
 pub struct Measure {
@@ -160,12 +171,24 @@ impl From<Measure> for (Quantity, f64, Option<f64>) {
 pub enum Quantity {
     /// Share of time that the compute engine was active, 0–1, mean over GPUs.
     GpuActivity,
+    /// Standard deviation of that share, 0–0.5, mean over GPUs.
+    GpuSwing,
+    /// Distance of an odd GPU's activity from the median of its peers, 0–1.
+    ActivityApart,
+    /// SM clock of an odd GPU over the median of its peers, 0–1.
+    ClockOfPeers,
     /// Share of SMs with work, 0–1, mean over GPUs.
     SmActivity,
     /// Memory bandwidth in use, 0–1, mean over GPUs.
     DramActivity,
     /// Tensor pipe in use, 0–1, mean over GPUs.
     TensorActivity,
+    /// FP32 pipe in use, 0–1, mean over GPUs.
+    Fp32Activity,
+    /// GPU memory in use, 0–1, mean over GPUs.
+    MemoryUsed,
+    /// Standard deviation of the memory in use, 0–0.5, mean over GPUs.
+    MemorySwing,
     /// CPU used over the container's limit, 0–1.
     CpuOfLimit,
     /// Throttled periods over all periods, 0–1.
@@ -178,6 +201,12 @@ pub enum Quantity {
     CpuCores,
     /// From host to device, bytes a second, mean over GPUs.
     PcieReceived,
+    /// `PCIe` traffic over the product's peak, 0–1, mean over GPUs.
+    PcieOfPeak,
+    /// `NVLink` traffic over the product's peak, 0–1, mean over GPUs.
+    NvlinkOfPeak,
+    /// A pod's network traffic, bytes a second, mean over pods.
+    NetworkRate,
     /// Power over the board's limit, 0–1, mean over GPUs.
     PowerOfLimit,
     /// Share of time that heat or hardware held the clocks down, 0–1, mean over the GPUs concerned.
@@ -196,6 +225,28 @@ pub enum Quantity {
     Preemptions,
     /// Tokens or answers a second, mean over servers.
     Progress,
+    /// The queue's share of the latency, 0–1, mean over servers.
+    QueueShare,
+    /// Time to the first token, seconds, mean over servers.
+    FirstToken,
+    /// Time to the end of an answer, seconds, mean over servers.
+    WholeTime,
+    /// The 95th percentile of prompt lengths over their median, mean over servers.
+    PromptSpread,
+    /// Tokens that a request allows over those of its answer, mean over servers.
+    CapOverOutput,
+    /// The share of a step that waits for data, 0–1, mean over trainers.
+    DataWaitShare,
+    /// Change of the loss within the window over its value, the largest of the trainers.
+    LossChange,
+    /// Change of the evaluation metric within the window over its value, the largest of the trainers.
+    QualityChange,
+    /// Trainers whose loss is no number.
+    LossesDiverged,
+    /// Exits for want of GPU memory within the window.
+    GpuMemoryExits,
+    /// Other failed exits of the container that had most of them within the window.
+    FailedExits,
     /// Servers with nothing to do.
     ServersIdle,
     /// GPUs that it applies to.

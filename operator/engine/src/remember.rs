@@ -1,7 +1,7 @@
 //! What a decision leaves behind for the next one.
 
 use crate::changes;
-use crate::decision::Decision;
+use crate::decision::{Decision, Reason, Step};
 use crate::memory::{Adoption, Change, Memory, Moment};
 use crate::policy::Behavior;
 use crate::steps::breached;
@@ -72,5 +72,18 @@ pub fn remember(decision: &Decision, written: bool, behavior: &Behavior, now: Ti
     let mut memory = decision.memory.clone();
     memory.ups = changes::with(&memory.ups, change(decision.number.minus(decision.current)), longest, now);
     memory.downs = changes::with(&memory.downs, change(decision.current.minus(decision.number)), longest, now);
+    if written && decision.number > decision.current {
+        grown(&mut memory, decision, at);
+    }
     memory
+}
+
+/// What let it grow: growth on evidence is put on trial, a latency objective has had its step.
+fn grown(memory: &mut Memory, decision: &Decision, at: Moment) {
+    let gate = decision.steps.iter().find(|record| record.step == Step::Gate);
+    match gate.map(|record| &record.reason) {
+        Some(Reason::GatePassed { .. }) => memory.gate.try_growth(decision.current, decision.number, at),
+        Some(Reason::SloOverride { .. }) => memory.gate.slo_passed = Some(at),
+        _ => {}
+    }
 }

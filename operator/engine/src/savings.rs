@@ -2,21 +2,23 @@
 
 use crate::money::Money;
 use crate::policy::{Policy, PoolPolicy};
+use crate::sizing::Offer;
 use crate::units::{Gpus, PoolName, Replicas};
-use crate::world::Pool;
-use std::collections::BTreeMap;
 
 /// GPUs and, where prices are known, money.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Savings {
     /// GPUs that the workload has.
     pub gpus: Gpus,
-    /// Cards of work that they do, rounded down and up: 8 cards that are active 30 % of the time do 2 to 3.
-    pub work: (Gpus, Gpus),
+    /// Cards of work that they do, rounded down and up: 8 cards that are active 30 % of the time do 2 to 3. None where it is
+    /// not GPUs that wait.
+    pub work: Option<(Gpus, Gpus)>,
     /// GPUs that would be free if the others were busy all the time; rounded down.
     pub freed: Gpus,
     /// What those cost an hour; none where a price is not known.
     pub freed_cost: Option<Money>,
+    /// A cheaper class that would do, and what it saves an hour.
+    pub smaller: Option<(PoolName, Money)>,
     /// GPUs that are wanted besides.
     pub adding: Gpus,
     /// What those would cost an hour; none where the price is not known, or none are wanted.
@@ -32,13 +34,22 @@ pub struct Costed<'a> {
     pub replicas: &'a [Replicas],
     /// Replicas wanted in all.
     pub wanted: Replicas,
-    /// All pools with their prices.
-    pub pools: &'a BTreeMap<PoolName, Pool>,
+    /// Every pool that it may name.
+    pub offers: &'a [Offer],
+}
+
+/// What a finding measured, as far as money depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Share of time that the GPUs are active, 0–1.
+    pub activity: Option<f64>,
+    /// GPU memory in use, 0–1.
+    pub memory: Option<f64>,
 }
 
 /// Findings whose mending lets fewer GPUs do the same work: their GPUs wait. Of others a low activity proves nothing, or a
 /// high one means no work.
-const GPUS_WAIT: [&str; 12] = [
+const GPUS_WAIT: [&str; 11] = [
     "CommunicationBound",
     "CpuStage",
     "DataLoader",
@@ -49,31 +60,28 @@ const GPUS_WAIT: [&str; 12] = [
     "Padding",
     "SerialRequests",
     "StorageStall",
-    "ScaleOutIneffective",
     "Underused",
 ];
 
-/// What mending `finding` would free, its GPUs being active this share of the time. None where it frees no whole GPU, or
-/// where it is not GPUs that wait.
-pub fn savings(finding: impl std::fmt::Display, activity: f64, workload: &Costed<'_>) -> Option<Savings> {
-    let waits = GPUS_WAIT.contains(&finding.to_string().as_str());
-    if !waits || !(0.0..=1.0).contains(&activity) {
-        return None;
-    }
-    let each = workload.policy.gpus_per_replica;
-    let replicas: Replicas = workload.replicas.iter().copied().sum();
-    let gpus = replicas.times(each);
-    let work = work(gpus, activity);
-    let freed = gpus.minus(work.1.max(Gpus(1)));
-    let adding = workload.wanted.minus(replicas).times(each);
-    (freed > Gpus::ZERO).then(|| Savings {
-        gpus,
-        work,
-        freed,
-        freed_cost: workload.mean_price().map(|price| price.times(freed)),
-        adding,
-        adding_cost: workload.adding_price().map(|price| price.times(adding)).filter(|_| adding > Gpus::ZERO),
-    })
+/// A smaller class must hold this much more than what is in use.
+const HEADROOM: f64 = 1.25;
+
+/// What mending `finding` would free. None where it frees nothing that is known.
+pub fn savings(finding: impl std::fmt::Display, seen: Seen, workload: &Costed<'_>) -> Option<Savings> {
+    let finding = finding.to_string();
+    let gpus = workload.replicas.iter().copied().sum::<Replicas>().times(workload.policy.gpus_per_replica);
+    let share = |share: Option<f64>| share.filter(|share| (0.0..=1.0).contains(share));
+    let waits = GPUS_WAIT.contains(&finding.as_str());
+    let work = share(seen.activity).filter(|_| waits).map(|activity| work(gpus, activity));
+    let freed = work.map_or(Gpus::ZERO, |(_, most)| gpus.minus(most.max(Gpus(1))));
+    let smaller = share(seen.memory).filter(|_| finding == "OversizedGpu").and_then(|used| workload.smaller(used));
+    let smaller = smaller.map(|(pool, saved)| (pool, saved.times(gpus)));
+    let adding = workload.adding();
+    let adding_cost = workload.adding_price().map(|price| price.times(adding)).filter(|_| adding > Gpus::ZERO);
+    let justified = finding == "AddingJustified" && adding_cost.is_some();
+    let freed_cost = workload.mean_price().map(|price| price.times(freed));
+    let known = freed > Gpus::ZERO || smaller.is_some() || justified;
+    known.then_some(Savings { gpus, work, freed, freed_cost, smaller, adding, adding_cost })
 }
 
 /// In millionths, so that 0.3 of 10 cards is 3 cards and not a little more.
@@ -85,37 +93,76 @@ fn work(gpus: Gpus, activity: f64) -> (Gpus, Gpus) {
 }
 
 impl Costed<'_> {
+    fn adding(&self) -> Gpus {
+        let replicas: Replicas = self.replicas.iter().copied().sum();
+        self.wanted.minus(replicas).times(self.policy.gpus_per_replica)
+    }
+
+    /// The pools that have replicas, each with its offer and how many; none where one of them is not on offer.
+    fn running(&self) -> Option<Vec<(&Offer, Replicas)>> {
+        let pools = self.policy.pools.iter().zip(self.replicas).filter(|(_, count)| **count > Replicas::ZERO);
+        pools.map(|(pool, count)| Some((self.offer(pool)?, *count))).collect()
+    }
+
     /// What a GPU costs on average over those that run; none where one of them has no price.
     fn mean_price(&self) -> Option<Money> {
-        let pools = self.policy.pools.iter().zip(self.replicas).filter(|(_, count)| **count > Replicas::ZERO);
-        let costs = pools.map(|(pool, count)| Some((self.price(pool)?.times(Gpus(count.0)), u64::from(count.0))));
-        let costs: Option<Vec<(Money, u64)>> = costs.collect();
-        let (sum, count) = costs?.into_iter().fold((0, 0), |(sum, all), (cost, count)| (cost.0 + sum, count + all));
-        (count > 0).then(|| Money(sum / count))
+        let costs = self.running()?.into_iter().map(|(offer, count)| Some((offer.price?.times(Gpus(count.0)), count)));
+        let costs: Option<Vec<(Money, Replicas)>> = costs.collect();
+        let (sum, count) = costs?.into_iter().fold((0, 0), |(sum, all), (cost, count)| (sum + cost.0, all + count.0));
+        (count > 0).then(|| Money(sum / u64::from(count)))
     }
 
     /// What a GPU costs where replicas are added first: in the first pool without a base, as they are split.
     fn adding_price(&self) -> Option<Money> {
         let pools = &self.policy.pools;
-        self.price(pools.iter().find(|pool| pool.base.is_none()).or(pools.first())?)
+        self.offer(pools.iter().find(|pool| pool.base.is_none()).or(pools.first())?)?.price
     }
 
-    fn price(&self, pool: &PoolPolicy) -> Option<Money> {
-        self.pools.get(pool.pool.as_ref()?)?.price
+    /// The cheapest pool that holds what is in use, and what a GPU there costs less.
+    fn smaller(&self, used: f64) -> Option<(PoolName, Money)> {
+        let memories: Option<Vec<u32>> = self.running()?.into_iter().map(|(offer, _)| offer.memory).collect();
+        let needed = f64::from(memories?.into_iter().max()?) * used * HEADROOM;
+        let price = self.mean_price()?;
+        let holds = self.offers.iter().filter(|offer| offer.memory.is_some_and(|memory| f64::from(memory) >= needed));
+        let cheapest = holds.filter(|offer| offer.price.is_some()).min_by_key(|offer| offer.price)?;
+        let saved = price.minus(cheapest.price?);
+        (saved > Money::ZERO).then(|| (cheapest.pool.clone(), saved))
+    }
+
+    fn offer(&self, pool: &PoolPolicy) -> Option<&Offer> {
+        let name = pool.pool.as_ref()?;
+        self.offers.iter().find(|offer| offer.pool == *name)
     }
 }
 
 impl Savings {
     /// In one line, for people.
     pub fn sentence(&self) -> String {
-        let cost = |cost: Option<Money>| cost.map(|cost| format!("{cost} an hour"));
+        let parts = [self.freed_shown(), self.smaller_shown(), self.adding_shown()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    fn freed_shown(&self) -> Option<String> {
         let freed = format!("frees {} of {} GPUs", self.freed, self.gpus);
-        let freed = cost(self.freed_cost).map_or_else(|| freed.clone(), |cost| format!("{freed}, {cost}"));
-        match (self.adding, cost(self.adding_cost)) {
-            (Gpus::ZERO, _) => freed,
-            (adding, Some(cost)) => format!("{freed}; adding {adding} would cost {cost}"),
-            (adding, None) => format!("{freed}; {adding} more are asked for"),
-        }
+        let freed = match self.freed_cost {
+            Some(cost) => format!("{freed}, {cost} an hour"),
+            None => freed,
+        };
+        (self.freed > Gpus::ZERO).then_some(freed)
+    }
+
+    fn smaller_shown(&self) -> Option<String> {
+        let (pool, saved) = self.smaller.as_ref()?;
+        Some(format!("the GPUs of pool \"{pool}\" would do, and save {saved} an hour"))
+    }
+
+    fn adding_shown(&self) -> Option<String> {
+        let adding = self.adding;
+        let shown = match self.adding_cost {
+            Some(cost) => format!("adding {adding} would cost {cost} an hour"),
+            None => format!("{adding} more are asked for"),
+        };
+        (adding > Gpus::ZERO).then_some(shown)
     }
 }
 
@@ -124,36 +171,41 @@ mod tests {
     use super::*;
     use crate::testing::{in_pool, trainer, unlimited_pool};
 
-    fn policy(pools: &[(&str, u32)]) -> Policy {
-        let workload = pools
-            .iter()
-            .fold(trainer("train"), |workload, (pool, running)| workload.pool(in_pool(pool).running(*running)));
-        workload.build().0.policy
+    /// Pools with their running replicas of one GPU and their prices; all have 80 GB.
+    fn of(finding: &str, pools: &[(&str, u32, Option<f64>)], wanted: u32, seen: Seen) -> Option<Savings> {
+        let workload =
+            pools.iter().fold(trainer("train"), |all, (pool, running, _)| all.pool(in_pool(pool).running(*running)));
+        let policy = workload.build().0.policy;
+        let offer = |pool: &str, memory, price: Option<f64>| Offer {
+            pool: PoolName::from(pool),
+            memory: Some(memory),
+            price: price.and_then(Money::of),
+        };
+        let mut offers: Vec<_> = pools.iter().map(|(pool, _, price)| offer(pool, 81_920, *price)).collect();
+        offers.extend([offer("l4", 23_034, Some(0.8)), offer("t4", 15_360, Some(0.5))]);
+        let replicas: Vec<_> = pools.iter().map(|(_, count, _)| Replicas(*count)).collect();
+        savings(
+            finding,
+            seen,
+            &Costed { policy: &policy, replicas: &replicas, wanted: Replicas(wanted), offers: &offers },
+        )
     }
 
-    fn prices(prices: &[(&str, Option<f64>)]) -> BTreeMap<PoolName, Pool> {
-        let pool = |price: Option<f64>| Pool { nodes: Vec::new(), limit: None, price: price.and_then(Money::of) };
-        prices.iter().map(|(name, price)| (PoolName::from(*name), pool(*price))).collect()
-    }
-
-    fn of(pools: &[(&str, u32)], known: &[(&str, Option<f64>)], wanted: u32, activity: f64) -> Option<Savings> {
-        let policy = policy(pools);
-        let replicas: Vec<_> = pools.iter().map(|(_, count)| Replicas(*count)).collect();
-        let workload = Costed { policy: &policy, replicas: &replicas, wanted: Replicas(wanted), pools: &prices(known) };
-        savings("DataLoader", activity, &workload)
+    fn active(activity: f64) -> Seen {
+        Seen { activity: Some(activity), memory: None }
     }
 
     #[test]
     fn eight_cards_that_are_active_three_tenths_of_the_time_do_the_work_of_two_to_three() {
-        let saved = of(&[("od", 8)], &[("od", Some(2.1))], 12, 0.30).unwrap();
+        let saved = of("DataLoader", &[("od", 8, Some(2.1))], 12, active(0.30)).unwrap();
 
-        assert_eq!((saved.work, saved.freed), ((Gpus(2), Gpus(3)), Gpus(5)));
+        assert_eq!((saved.work, saved.freed), (Some((Gpus(2), Gpus(3))), Gpus(5)));
         assert_eq!(saved.sentence(), "frees 5 of 8 GPUs, 10.50 an hour; adding 4 would cost 8.40 an hour");
     }
 
     #[test]
     fn an_unknown_price_is_no_money_rather_than_none_to_pay() {
-        let saved = of(&[("od", 8)], &[("od", None)], 12, 0.30).unwrap();
+        let saved = of("DataLoader", &[("od", 8, None)], 12, active(0.30)).unwrap();
 
         assert_eq!((saved.freed_cost, saved.adding_cost), (None, None));
         assert_eq!(saved.sentence(), "frees 5 of 8 GPUs; 4 more are asked for");
@@ -161,14 +213,14 @@ mod tests {
 
     #[test]
     fn one_pool_without_a_price_makes_the_sum_unknown() {
-        let saved = of(&[("od", 4), ("spot", 4)], &[("od", Some(2.0)), ("spot", None)], 8, 0.25).unwrap();
+        let saved = of("DataLoader", &[("od", 4, Some(2.0)), ("spot", 4, None)], 8, active(0.25)).unwrap();
 
         assert_eq!((saved.freed, saved.freed_cost), (Gpus(6), None));
     }
 
     #[test]
     fn over_two_pools_a_freed_gpu_costs_what_a_gpu_costs_on_average() {
-        let saved = of(&[("od", 4), ("spot", 4)], &[("od", Some(3.0)), ("spot", Some(1.0))], 8, 0.25).unwrap();
+        let saved = of("DataLoader", &[("od", 4, Some(3.0)), ("spot", 4, Some(1.0))], 8, active(0.25)).unwrap();
 
         assert_eq!(saved.sentence(), "frees 6 of 8 GPUs, 12.00 an hour");
     }
@@ -176,17 +228,20 @@ mod tests {
     #[test]
     fn a_workload_without_pools_has_no_price() {
         let policy = trainer("train").pool(unlimited_pool().running(8)).build().0.policy;
-        let workload =
-            Costed { policy: &policy, replicas: &[Replicas(8)], wanted: Replicas(8), pools: &BTreeMap::new() };
+        let workload = Costed { policy: &policy, replicas: &[Replicas(8)], wanted: Replicas(8), offers: &[] };
 
-        assert_eq!(savings("DataLoader", 0.3, &workload).unwrap().sentence(), "frees 5 of 8 GPUs");
+        let saved = savings("DataLoader", active(0.3), &workload).unwrap();
+        assert_eq!(saved.sentence(), "frees 5 of 8 GPUs");
     }
 
     #[test]
     fn what_frees_no_whole_gpu_is_not_shown() {
-        assert_eq!(of(&[("od", 8)], &[("od", Some(2.0))], 8, 0.9), None);
-        assert_eq!(of(&[("od", 1)], &[("od", Some(2.0))], 8, 0.0), None, "one is kept for the work there is");
-        assert_eq!(of(&[("od", 8)], &[("od", Some(2.0))], 8, f64::NAN), None);
+        let one = |running, activity| of("DataLoader", &[("od", running, Some(2.0))], 8, active(activity));
+
+        assert_eq!(one(8, 0.9), None);
+        assert_eq!(one(1, 0.0), None, "one is kept for the work there is");
+        assert_eq!(one(8, f64::NAN), None);
+        assert_eq!(of("DataLoader", &[("od", 8, Some(2.0))], 8, Seen::default()), None, "not measured is not idle");
     }
 
     #[test]
@@ -196,10 +251,25 @@ mod tests {
 
     #[test]
     fn low_clocks_free_nothing_when_they_are_mended() {
-        let policy = policy(&[("od", 8)]);
-        let workload =
-            Costed { policy: &policy, replicas: &[Replicas(8)], wanted: Replicas(8), pools: &BTreeMap::new() };
+        assert_eq!(of("Throttled", &[("od", 8, Some(2.0))], 12, active(0.3)), None);
+    }
 
-        assert_eq!(savings("Throttled", 0.3, &workload), None);
+    #[test]
+    fn a_card_that_is_mostly_empty_is_told_the_cheapest_class_that_holds_what_is_in_use() {
+        let nearly_empty = Seen { activity: Some(0.1), memory: Some(0.15) };
+        let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, nearly_empty).unwrap();
+
+        assert_eq!(saved.sentence(), "the GPUs of pool \"t4\" would do, and save 2.90 an hour");
+        let a_little_more = Seen { memory: Some(0.2), ..nearly_empty };
+        let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, a_little_more).unwrap();
+        assert_eq!(saved.smaller, Some((PoolName::from("l4"), Money(2_600_000))), "with a quarter to spare");
+    }
+
+    #[test]
+    fn growth_that_is_justified_shows_its_price() {
+        let saved = of("AddingJustified", &[("od", 8, Some(2.1))], 12, active(0.95)).unwrap();
+
+        assert_eq!(saved.sentence(), "adding 4 would cost 8.40 an hour");
+        assert_eq!(of("AddingJustified", &[("od", 8, None)], 12, active(0.95)), None);
     }
 }

@@ -41,8 +41,32 @@ pub struct Workload {
     pub measures: Measures,
     /// What the judge last thought, if it was asked.
     pub opinion: Option<Opinion>,
+    /// What its pods are made from, as far as its targets say.
+    #[serde(default)]
+    pub template: Option<Template>,
+    /// A person's word against the gate, if it is in force.
+    #[serde(default)]
+    pub gate_override: Option<GateOverride>,
     /// What must be remembered.
     pub memory: Memory,
+}
+
+/// The pod templates of all targets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    /// The same for the same templates, another for others.
+    pub digest: String,
+    /// Every replica is made from them: none of an older one is left.
+    pub rolled_out: bool,
+}
+
+/// A person lets growth pass that the gate holds, until then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateOverride {
+    /// Why, in that person's words.
+    pub reason: String,
+    /// When it ends by itself.
+    pub until: Timestamp,
 }
 
 /// One pool of a workload as it stands.
@@ -170,6 +194,22 @@ impl Workload {
             let more = state.late(self.unmade_since(policy), now, grace);
             Late { replicas: late.replicas.plus(more.replicas), longest: late.longest.max(more.longest) }
         })
+    }
+
+    /// A person's word against the gate, while it is in force.
+    pub fn override_at(&self, now: Timestamp) -> Option<&GateOverride> {
+        self.gate_override.as_ref().filter(|one| now < one.until)
+    }
+
+    /// Whether every replica is there, made from the present template, Ready, and has been for `warm_up`.
+    pub fn is_settled(&self, warm_up: SignedDuration, now: Timestamp) -> bool {
+        let warm = |pod: &Pod| match pod.state {
+            PodState::Ready { since } => now.duration_since(since) >= warm_up,
+            PodState::Ended => true,
+            PodState::Pending { .. } | PodState::Starting { .. } => false,
+        };
+        let complete = |pool: &PoolState| pool.ready() >= pool.asked && pool.pods.iter().all(warm);
+        self.template.as_ref().is_none_or(|template| template.rolled_out) && self.pools.iter().all(complete)
     }
 
     /// All pods of all targets.

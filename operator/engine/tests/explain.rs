@@ -7,13 +7,14 @@ use wellfed_engine::testing::{broken, in_pool, secs, server, trainer, world};
 #[test]
 fn a_refusal_says_what_is_wrong() {
     let starved = trainer("vision-train").running(4).wanting(8).gpu_activity(0.22).cpu_of_limit(0.97).throttled(0.40);
-    let decision = world().workload(starved).after(3).decision("vision-train");
-    let finding = &decision.memory.gate.findings().next().unwrap().finding;
+    let world = world().workload(starved).after(3);
+    let decision = world.decision("vision-train");
+    let finding = &world.find("vision-train").unwrap().opinion.as_ref().unwrap().findings[0];
 
     assert_eq!(
         explain::sentence(&decision),
         "stays at 4 replicas (the signals ask for 8); gate: refused by DataLoader: GPUs wait for the CPU that feeds them; \
-         more GPUs would not help"
+         more GPUs would wait as well"
     );
     assert_eq!(
         explain::measured(finding),

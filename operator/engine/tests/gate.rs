@@ -1,12 +1,13 @@
 //! Optimise first, then add: when growth is refused, for how long, and what is never refused.
 
 use wellfed_engine::decision::{Reason, Step};
+use wellfed_engine::facts::Facts;
 use wellfed_engine::gate::{GateMemory, Verdict};
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::{Confidence, Finding, Gap, Lean, Opinion, Weight};
 use wellfed_engine::policy::{Class, GateMode, OnUnknown};
 use wellfed_engine::reading::Reading;
-use wellfed_engine::rules::RuleName;
+use wellfed_engine::rules::{RULES, RuleName};
 use wellfed_engine::testing::{
     Scenario, WorkloadBuilder, at, broken, gate, in_pool, secs, server, trainer, unlimited_pool, world,
 };
@@ -247,46 +248,41 @@ fn the_gate_is_not_asked_when_nothing_grows() {
     assert_eq!(world.decision("vision-train").steps[3].reason, Reason::NotGrowing);
 }
 
-/// What is remembered must fit into a status: four at a time, and advice goes first.
+/// What is remembered must fit into a status: ten at a time, and advice goes first.
 #[test]
 fn of_too_many_findings_the_least_is_forgotten() {
-    let found =
-        |rule, weight| Finding { rule, weight, confidence: Confidence::High, measured: Vec::new(), window: secs(600) };
-    let advice = [RuleName::Throttled, RuleName::BandwidthBound, RuleName::KvPressure, RuleName::Underused];
-    let advice = advice.map(|rule| found(rule, Weight::Advice));
-    let veto = found(RuleName::DataLoader, Weight::Veto);
-    let opinion = |at_seconds, findings: &[Finding]| Opinion {
-        at: at(at_seconds),
-        lean: Lean::Allow,
-        findings: findings.to_vec(),
-    };
+    let all = RULES.iter().map(|rule| rule.name()).collect::<Vec<_>>();
+    let advice: Vec<_> = all.iter().filter(|rule| **rule != RuleName::DataLoader).take(10).copied().collect();
+    let found = |rule: &RuleName| found(*rule, Weight::Advice);
+    let veto = Finding { weight: Weight::Veto, ..found(&RuleName::DataLoader) };
+    let advised: Vec<_> = advice.iter().map(found).collect();
     let policy = gate(Class::Training);
     let mut memory = GateMemory::default();
 
-    memory.count(Some(&opinion(0, &advice)), &policy, at(0));
-    memory.count(Some(&opinion(60, &[vec![veto], advice.to_vec()].concat())), &policy, at(60));
+    memory.count(Some(&opinion(0, &advised)), &policy, at(0));
+    memory.count(Some(&opinion(60, &[vec![veto], advised].concat())), &policy, at(60));
 
-    let rules: Vec<_> = memory.counts.iter().map(|count| count.finding.rule).collect();
-    let kept = [RuleName::Throttled, RuleName::BandwidthBound, RuleName::KvPressure, RuleName::DataLoader];
-    assert_eq!(rules, kept);
+    let rules: Vec<_> = memory.counts.iter().map(|count| count.rule).collect();
+    assert_eq!(rules, [&advice[..9], &[RuleName::DataLoader]].concat());
 }
 
 #[test]
 fn a_finding_that_speaks_for_more_gpus_and_is_said_is_both() {
-    let full = Finding {
-        rule: RuleName::KvPressure,
-        weight: Weight::Either,
-        confidence: Confidence::High,
-        measured: Vec::new(),
-        window: secs(600),
-    };
+    let full = found(RuleName::KvPressure, Weight::Either);
     let policy = gate(Class::Inference);
     let mut memory = GateMemory::default();
     for look in 0..3 {
-        let opinion = Opinion { at: at(60 * look), lean: Lean::Allow, findings: vec![full.clone()] };
-        memory.count(Some(&opinion), &policy, at(60 * look));
+        memory.count(Some(&opinion(60 * look, std::slice::from_ref(&full))), &policy, at(60 * look));
     }
 
     assert_eq!(memory.verdict(&policy), Verdict::Allow { by: Some(RuleName::KvPressure) });
-    assert_eq!(memory.findings().map(|count| count.finding.rule).collect::<Vec<_>>(), [RuleName::KvPressure]);
+    assert_eq!(memory.findings().map(|count| count.rule).collect::<Vec<_>>(), [RuleName::KvPressure]);
+}
+
+fn found(rule: RuleName, weight: Weight) -> Finding {
+    Finding { rule, weight, confidence: Confidence::High, measured: Vec::new(), window: secs(600) }
+}
+
+fn opinion(at_seconds: i64, findings: &[Finding]) -> Opinion {
+    Opinion { at: at(at_seconds), lean: Lean::Allow, findings: findings.to_vec(), facts: Facts::default() }
 }

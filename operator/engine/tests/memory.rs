@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
-use wellfed_engine::judge;
+use wellfed_engine::evidence::ServerEvidence;
+use wellfed_engine::figures::{Figures, SignalFigures, Throughput, WorkUnit, Worse};
+use wellfed_engine::gate::{Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest};
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
-use wellfed_engine::opinion::Opinion;
-use wellfed_engine::policy::{Class, Select};
+use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Weight};
+use wellfed_engine::policy::Select;
+use wellfed_engine::rules::{RULES, Rule, RuleName};
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{
-    Scenario, WorkloadBuilder, at, average, busy_gpu, evidence, in_pool, pace, pods, secs, server, starved_gpu,
-    trainer, world,
+    Scenario, WorkloadBuilder, at, average, in_pool, pace, pods, secs, server, trainer, world,
 };
 use wellfed_engine::units::Replicas;
 use wellfed_engine::world::Workload;
@@ -39,7 +40,7 @@ fn a_quiet_workload_remembers_next_to_nothing() {
 
     assert_eq!(
         text(memory(&quiet, "chat")),
-        r#"{"version":1,"adoption":"Done","desires":[[1700000005000,4,4]],"gate":{}}"#
+        r#"{"version":2,"adoption":"Done","desires":[[1700000005000,4,4]],"gate":{}}"#
     );
 }
 
@@ -69,6 +70,37 @@ fn a_restart_changes_no_decision() {
         assert_eq!(killed.decision("chat"), uninterrupted.decision("chat"));
         assert_eq!(killed.decision("vision-train"), uninterrupted.decision("vision-train"));
     }
+}
+
+/// Growth on trial, its ceiling, a new pod template and the retest that follows.
+#[test]
+fn a_restart_changes_no_trial_and_no_retest() {
+    let chat = |replicas: u32, each: f64| {
+        let says = ServerEvidence { progress: Some(Span::exact(each)), ..ServerEvidence::default() };
+        server("chat").running(replicas).wanting(40).serving(says).busy()
+    };
+    let slow = |template: &str| {
+        chat(8, 49.0 / 3.0).template(template).gpu_activity(1.0 / 3.0).cpu_of_limit(0.97).throttled(0.4047)
+    };
+    let small = world().workload(chat(4, 100.0 / 3.0).template("one")).after(1).remembered(true);
+    let mut through = small.becomes(chat(8, 49.0 / 3.0).template("one"));
+    through.world.now += secs(1) / 7;
+    let mut killed = through.clone();
+    let lives = [chat(8, 49.0 / 3.0).template("one"), slow("one"), slow("two"), chat(8, 50.0).template("three")];
+    let mut seen = (false, false);
+    for life in lives {
+        (through, killed) = (through.becomes(life.clone()), killed.becomes(life));
+        for _ in 0..12 {
+            through = through.later(61).evaluated().remembered(false);
+            killed = restarted(killed.later(61).evaluated().remembered(false), "chat");
+
+            assert_eq!(killed.decision("chat"), through.decision("chat"));
+            let gate = &memory(&through, "chat").gate;
+            seen = (seen.0 || gate.ceiling.is_some(), seen.1 || gate.retest.is_some());
+        }
+    }
+
+    assert_eq!(seen, (true, true));
 }
 
 /// F7: load 0 and five replicas after a restart still shrink after the window.
@@ -105,18 +137,17 @@ fn pools_that_are_gone_are_forgotten() {
 }
 
 /// The worst that the API allows: eight pools with names of 63 characters, a number that changes at every cycle under a
-/// policy that looks back half an hour, all rules firing.
+/// policy that looks back half an hour, ten rules firing or ten findings under test.
 #[test]
 fn the_worst_memory_fits_into_four_kibibytes() {
-    let pool = |number: usize| in_pool(&format!("{number}{}", "p".repeat(62))).spill_after(1).asked(2_000_000_000);
+    let pool = |number: usize| in_pool(&format!("{number}{}", "p".repeat(62))).spill_after(1).asked(1_250);
     let cruel = |load: f64| -> WorkloadBuilder {
         let pools = (0..8).map(pool);
-        let workload =
-            trainer("cruel").max(2_147_483_647).signal(average("load", load, 10.0)).busy().policy(|policy| {
-                policy.behavior.up = pace(1_800, &[pods(2_000_000_000, 1_800)]);
-                policy.behavior.down = policy.behavior.up.clone();
-                policy.behavior.down.select = Select::Min;
-            });
+        let workload = trainer("cruel").max(10_000).signal(average("load", load, 10.0)).busy().policy(|policy| {
+            policy.behavior.up = pace(1_800, &[pods(2_000_000_000, 1_800)]);
+            policy.behavior.down = policy.behavior.up.clone();
+            policy.behavior.down.select = Select::Min;
+        });
         pools.fold(workload, WorkloadBuilder::pool)
     };
     let mut scenario = world().workload(cruel(1.0));
@@ -128,52 +159,79 @@ fn the_worst_memory_fits_into_four_kibibytes() {
     }
 
     let kept = memory(&scenario, "cruel");
-    assert_eq!((kept.gate.counts.len(), kept.short.len(), kept.spilled.len(), kept.ups.len()), (4, 8, 8, 12));
-    assert!(largest <= 4_096, "{largest} bytes: {}", text(memory(&scenario, "cruel")));
+    assert_eq!((kept.gate.counts.len(), kept.short.len(), kept.spilled.len(), kept.ups.len()), (10, 8, 8, 12));
+    let retested = text(&Memory { gate: everything_under_test(), ..kept.clone() }).len();
+    assert!(largest <= 4_096 && retested <= 4_096, "{largest} and {retested} bytes: {}", text(kept));
 }
 
-/// Every pool spilled, every rule that exists standing, and changes in both directions all the time.
+/// Ten findings that a new pod template made worse, every figure known and a ceiling in force; there is no trial then.
+fn everything_under_test() -> GateMemory {
+    let now = Moment(at(86_400));
+    let work =
+        Throughput { unit: WorkUnit::Trained, total: 123_456_789.123, replicas: 10_000, spread: Some(98_765.432) };
+    let figures = Figures {
+        throughput: Some(work),
+        activity: Some(0.123),
+        latency: Some(123.456),
+        memory: Some(0.987),
+        quality: Some(0.654),
+        signals: SignalFigures { throughput: Some(123_456.789), latency: Some(123.456), quality: Some(0.654) },
+    };
+    let longest = RuleName::LatencyNotQueueBound;
+    let fate = Fate::Worse(now, Worse::Throughput);
+    let life = Life { rule: longest, weight: Weight::Support, first: now, fate };
+    let (from, to) = (Replicas(9_999), Replicas(10_000));
+    let gain = Gain {
+        from,
+        to,
+        before: 123_456_789.123,
+        after: 123_456_789.456,
+        unit: WorkUnit::Trained,
+        checks: [Check::Unknown; 3],
+    };
+    GateMemory {
+        counted: Some(now),
+        lean: Some(Lean::Refuse(longest)),
+        passed: Some(Passed { by: Some(longest) }),
+        counts: Vec::new(),
+        figures: Some(figures),
+        template: Some("0123456789abcdef".to_owned()),
+        retest: Some(Retest { at: now, settled: Some(now), lapsed: true, before: figures, lives: vec![life; 10] }),
+        trial: None,
+        ceiling: Some(Ceiling { at: now, replicas: to, gain }),
+        slo_passed: Some(now),
+    }
+}
+
+/// Every pool spilled, ten rules standing, and changes in both directions all the time.
 fn all_at_once(workload: &mut Workload) {
     let now = Moment(at(86_400));
     workload.memory.spilled = workload.policy.pools.iter().map(|pool| (pool.name(), now)).collect();
-    let changes = vec![Change { at: now, replicas: Replicas(2_000_000_000) }; 20];
+    let changes = vec![Change { at: now, replicas: Replicas(10_000) }; 20];
     (workload.memory.ups, workload.memory.downs) = (changes.clone(), changes);
-    let exact = |value| Some(Span::exact(value));
-    let copying = GpuEvidence { pcie_rx: exact(1.234_567_891e9), ..starved_gpu() };
-    let container = ContainerEvidence {
-        cores: exact(7.777_777),
-        limit: Some(8.0),
-        throttled: exact(0.444_444),
-        pressure: exact(0.333_333),
-        io_pressure: exact(0.222_222),
-        ..ContainerEvidence::default()
+    let found = |rule: &dyn Rule| Finding {
+        rule: rule.name(),
+        weight: Weight::Advice,
+        confidence: Confidence::High,
+        measured: Vec::new(),
+        window: secs(600),
     };
-    let fetching = ContainerEvidence { cores: exact(1.111_111), ..container };
-    let hung = GpuEvidence {
-        engine: exact(0.987_654),
-        sm: exact(0.012_345),
-        tensor: exact(0.001_234),
-        dram: exact(0.555_555),
-        power: exact(0.234_567),
-        clocks_held: exact(0.765_432),
-        ..copying
-    };
-    let serving = ServerEvidence {
-        running: exact(1.234_567),
-        waiting: exact(1_234.567_891),
-        batch: exact(1.234_567),
-        kv: exact(0.765_432),
-        preemptions: exact(0.123_456),
-        progress: exact(0.012_345),
-        ..ServerEvidence::default()
-    };
-    let looks = [(copying, container), (hung, fetching), (busy_gpu(), container), (starved_gpu(), fetching)];
-    let of = |(gpu, container): &(GpuEvidence, ContainerEvidence)| {
-        let seen = evidence(Class::Training, &[*gpu], &[*container]);
-        judge(&Evidence { servers: vec![serving], ..seen }).findings
-    };
-    let mut findings: Vec<_> = looks.iter().flat_map(of).collect();
-    findings.sort_by_key(|finding| finding.rule);
-    findings.dedup_by_key(|finding| finding.rule);
+    let findings = RULES.iter().map(|rule| found(*rule)).collect();
     workload.opinion = workload.opinion.take().map(|opinion| Opinion { findings, ..opinion });
+}
+
+/// What version 1 wrote: the counts carried what was measured.
+#[test]
+fn a_veto_that_version_1_counted_still_stands() {
+    let counted = r#"["DataLoader","Veto","High",[["GpuActivity",0.22,0.5]],"PT10M"]"#;
+    let old = format!(
+        r#"{{"version":1,"adoption":"Done","gate":{{"counted":1700000180000,"lean":{{"Refuse":"DataLoader"}},"counts":[[{counted},1700000060000,3,0,1700000180000]]}}}}"#
+    );
+
+    let memory = read(&old);
+
+    assert_eq!(memory.version, VERSION);
+    let starved = trainer("vision-train").running(4).wanting(8).remembering(memory);
+    let decision = world().workload(starved).later(240).decision("vision-train");
+    assert_eq!((decision.number.0, decision.findings()), (4, vec![RuleName::DataLoader]));
 }

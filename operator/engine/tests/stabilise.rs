@@ -1,7 +1,7 @@
 //! How fast the number may move: HPA's behaviour block, and what a new workload may not do.
 
 use wellfed_engine::decision::{Direction, Reason, Step};
-use wellfed_engine::memory::Memory;
+use wellfed_engine::memory::{Memory, VERSION};
 use wellfed_engine::policy::{Pace, Select};
 use wellfed_engine::testing::{Scenario, behavior, each, pace, percent, pods, secs, server, world};
 
@@ -174,7 +174,7 @@ fn a_new_workload_grows_at_once() {
 /// A version that is not ours is forgotten, which is the same as new: it holds for one window.
 #[test]
 fn a_memory_of_another_version_holds_for_one_window() {
-    let other = Memory { version: 2, ..Memory::default() };
+    let other = Memory { version: VERSION + 1, ..Memory::default() };
     let text = serde_json::to_string(&other).unwrap();
 
     let read = Memory::parse(&text, |text| serde_json::from_str(text).ok());

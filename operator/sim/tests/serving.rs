@@ -82,6 +82,17 @@ fn a_lone_request_waits_for_company_no_longer_than_it_was_told() {
 }
 
 #[test]
+fn a_full_batch_does_not_wait_for_more() {
+    let batch = json!({"max": 2, "waitSeconds": 10, "secondsPerItem": 0.001});
+    let mut lab = lab(SERVICE, 100.0).replicas(1).set("model.service.batch", batch);
+
+    near(lab.throughput(60), 100.0, 0.03);
+    let one = &lab.service().batchers["w-0"];
+    // Every other request waits for one that comes 10 ms later.
+    near(one.queue_seconds / one.inferences as f64, 0.005, 0.1);
+}
+
+#[test]
 fn sessions_that_stick_drown_one_replica_while_the_others_rest() {
     let mut lab = lab(LLM, 10.0).replicas(3).set("model.llm.router", json!({"pinned": 0.8, "to": 1}));
     lab.run(120);
@@ -164,4 +175,62 @@ fn a_change_between_one_queue_and_batches_loses_no_request() {
     let truth = lab.run(60);
 
     assert_eq!(lab.service().finished as f64, truth.arrivals);
+}
+
+#[test]
+fn tokenizers_that_share_their_cores_feed_three_replicas_no_better_than_two() {
+    let shared = |count| {
+        let stage = json!({"cores": 4, "msPerRequest": 1000});
+        let pool = json!({"cores": 6});
+        let mut lab = lab(LLM, 12.0)
+            .set("arrivals.rate.outputTokens", 20)
+            .replicas(count)
+            .set("model.llm.tokenizer", stage)
+            .set("model.llm.cpuPool", pool);
+        lab.run(60);
+        lab
+    };
+
+    // Two engines keep a core each and leave four: 4 requests a second at 1 s; three leave three.
+    near(shared(2).throughput(120), 4.0, 0.02);
+    near(shared(3).throughput(120), 3.0, 0.02);
+    let used = shared(3).rates(0, 60);
+    assert!(used.gpu_busy < 0.5 && used.cpu_waiting > 0.9, "{used:?}");
+    near(used.cpu_seconds, 2.0, 0.01);
+    assert_eq!(used.cfs_throttled, 0.0);
+    assert!(shared(3).set("model.llm.cpuPool", Value::Null).throughput(120) > 8.0);
+}
+
+#[test]
+fn a_cpu_stage_on_shared_cores_starves_every_gpu_behind_it() {
+    let shared = |count| {
+        let batch = json!({"max": 8, "secondsPerItem": 0.004});
+        lab(SERVICE, 500.0)
+            .replicas(count)
+            .set("model.service.batch", batch)
+            .set("model.service.cpuSecondsPerRequest", 0.1)
+            .set("model.service.cpuPool", json!({"cores": 8}))
+    };
+
+    // Eight cores at 100 ms a request.
+    near(shared(2).throughput(60), 80.0, 0.02);
+    near(shared(3).throughput(60), 80.0, 0.02);
+    near(shared(2).rates(0, 60).gpu_busy, 40.0 * 0.004, 0.03);
+}
+
+#[test]
+fn unequal_lengths_come_at_the_same_moments_as_equal_ones() {
+    let moments = |spread: f64| {
+        let mut lab = lab(LLM, 5.0).replicas(2).set("arrivals.rate.lengthSpread", spread);
+        let arrived = (0..30).map(|_| lab.run(1).arrivals).collect::<Vec<_>>();
+        lab.run(120);
+        let prompts: Vec<_> = lab.llm().engines.values().map(|engine| engine.prompts.clone()).collect();
+        (arrived, prompts)
+    };
+
+    let ((even, equal), (spread, unequal)) = (moments(0.0), moments(1.0));
+    assert_eq!(even, spread);
+    // Of 1 000 tokens each: none above 1 000, and a good part beyond 2 000.
+    assert!(equal.iter().all(|one| one.counts[9] == one.total));
+    assert!(unequal.iter().all(|one| one.counts[10] < one.total));
 }

@@ -136,6 +136,22 @@ fn starting_small_kernels_takes_as_long_with_five_replicas_as_with_four() {
 }
 
 #[test]
+fn copies_that_kernels_wait_for_leave_gpu_and_cpu_idle_however_many_replicas_there_are() {
+    let copying = |count| {
+        let transfer = json!({"bytesPerStep": 8e9, "bytesPerSecond": 1e10});
+        fixed_batch(count).set("model.training.transfer", transfer)
+    };
+
+    // 0.8 s of copies beside 0.25 s of kernels with four replicas, 0.2 s with five.
+    near(copying(4).throughput(30), 2048.0 / 1.05, 1e-3);
+    near(copying(5).throughput(30), 2048.0 / 1.0, 1e-3);
+    let used = copying(4).rates(0, 30);
+    near(used.gpu_busy, 0.25 / 1.05, 1e-3);
+    near(used.pcie_rx_bytes, (8e9 + 512.0 * 150_000.0) / 1.05, 1e-3);
+    assert!(used.cpu_seconds < 1.0, "{}", used.cpu_seconds);
+}
+
+#[test]
 fn fp32_leaves_the_tensor_pipe_idle_and_takes_more_than_twice_as_long() {
     let mut lab = training(2).set("model.training.precision", "Fp32");
     let used = lab.rates(0, 30);

@@ -35,14 +35,18 @@ impl Metric {
             Self::Power => (0.0, LARGEST_BOARD),
             Self::PowerLimit => (1.0, LARGEST_BOARD),
             Self::Cores => (0.0, 1.0e5),
-            Self::Running | Self::Waiting | Self::WaitingForRoom | Self::Batch | Self::Preemptions => (0.0, 1.0e6),
-            Self::Progress | Self::Throughput | Self::OutputTokens | Self::OutputCap => (0.0, 1.0e9),
-            // Times, seconds.
-            Self::QueueSeconds
+            // Requests, and times in seconds.
+            Self::Running
+            | Self::Waiting
+            | Self::WaitingForRoom
+            | Self::Batch
+            | Self::Preemptions
+            | Self::QueueSeconds
             | Self::FirstTokenSeconds
             | Self::WholeSeconds
             | Self::StepSeconds
             | Self::DataWaitSeconds => (0.0, 1.0e6),
+            Self::Progress | Self::Throughput | Self::OutputTokens | Self::OutputCap => (0.0, 1.0e9),
             Self::PromptSpread => (1.0, 1.0e6),
             Self::Loss | Self::Quality => (-1.0e18, 1.0e18),
             Self::Util

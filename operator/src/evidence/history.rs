@@ -126,8 +126,12 @@ impl History {
     fn kept(&mut self, slice: &Slice) -> Look {
         let pods: Vec<Id> = slice.pods.names().map(|name| self.pods.id(name)).collect();
         let boards: Vec<Id> = slice.boards.names().map(|name| self.boards.id(name)).collect();
-        pods.iter().for_each(|pod| self.pods_seen.note(*pod, Subject::Server.metrics(), slice.at));
-        boards.iter().for_each(|board| self.boards_seen.note(*board, Subject::Gpu.metrics(), slice.at));
+        for pod in &pods {
+            self.pods_seen.note(*pod, Subject::Server.metrics(), slice.at);
+        }
+        for board in &boards {
+            self.boards_seen.note(*board, Subject::Gpu.metrics(), slice.at);
+        }
         let containers: Vec<Id> = slice.containers.names().map(|name| self.containers.id(name)).collect();
         self.products.resize(self.boards.len(), None);
         for (board, product) in &slice.products {

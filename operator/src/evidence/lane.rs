@@ -80,7 +80,8 @@ impl LookError {
 impl Lane {
     /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
     pub async fn run(self, stop: CancellationToken) {
-        let lag = if self.config.recorded { recorded::EVERY } else { SignedDuration::ZERO };
+        // The chart's rules are evaluated as often as this looks, and somewhere between two looks.
+        let lag = if self.config.recorded { self.interval } else { SignedDuration::ZERO };
         let mut history = History::every(self.interval).lagging(lag);
         let mut told = Told::default();
         let mut due = tokio::time::interval(self.interval.unsigned_abs());

@@ -2,11 +2,7 @@
 
 use super::metric::Metric;
 use crate::config::TrainerNames;
-use jiff::SignedDuration;
 use std::fmt::Write as _;
-
-/// How often the rules are evaluated, and so how old what they recorded may be.
-pub const EVERY: SignedDuration = SignedDuration::from_secs(15);
 
 /// What stands for the window in the generated rules; the chart puts its evidence interval there.
 const WINDOW: &str = "WINDOW";

@@ -38,7 +38,7 @@ impl Shown {
     }
 
     fn look(&self, slice: &Slice, told: &Told) {
-        for metric in told.asked.iter() {
+        for metric in &told.asked {
             self.series.get_or_create(&OfMetric { metric: metric.name() }).set(whole(slice.series(*metric)));
             let direct = told.not_recorded.contains(metric);
             self.not_recorded.get_or_create(&OfMetric { metric: metric.name() }).set(i64::from(direct));

@@ -1,6 +1,7 @@
 //! What counts as evidence, and whose.
 
 mod measures;
+mod removal;
 mod reports;
 
 use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};

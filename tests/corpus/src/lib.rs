@@ -10,7 +10,6 @@ pub mod case;
 pub mod classes;
 pub mod decide;
 pub mod dice;
-pub mod extra;
 pub mod label;
 pub mod models;
 pub mod play;

@@ -6,5 +6,6 @@ mod documented;
 mod installed;
 mod permissions;
 mod pods;
+mod recording;
 mod rendering;
 mod value_sets;

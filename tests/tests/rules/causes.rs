@@ -127,7 +127,7 @@ async fn each_cause_is_named_with_its_remedies_and_nothing_is_scaled() -> anyhow
             ensure!(finding.evidence.contains(measured), "{}: {}", case.name, finding.evidence);
             ensure!(finding.remedies.first().is_some_and(|first| first.contains(remedy)), "{:?}", finding.remedies);
             let note = stage.until_event(case.name, rule).await?;
-            ensure!(note.contains("more GPUs would not help"), "{}: {note}", case.name);
+            ensure!(note.contains("more GPUs would wait as well"), "{}: {note}", case.name);
         }
         stage.after_cycles(5).await
     };

@@ -79,7 +79,7 @@ fn what_cannot_be_is_refused_with_its_path_and_the_fix() {
             "telemetry.metrics: Off",
             "model.service.workers: 3",
             "lab.yaml: changes[0].set.model.service.workers: model.service.workers: there is no \"workers\" here; choose one of \
-             batch, concurrency, cpuSecondsPerRequest, gpuMemoryMib, gpuSecondsPerRequest, router, warmUp",
+             batch, concurrency, cpuPool, cpuSecondsPerRequest, gpuMemoryMib, gpuSecondsPerRequest, router, warmUp",
         ),
         (
             "telemetry.metrics: Off",
@@ -97,7 +97,7 @@ fn what_cannot_be_is_refused_with_its_path_and_the_fix() {
 fn a_time_without_a_unit_is_refused_with_an_example() {
     let error = refusal("1m30s", "90");
 
-    assert!(error.contains("\"90\" is no length of time; write it like 90s, 1m30s or 250ms"), "{error}");
+    assert!(error.contains("\"90\" is no length of time; write it like 90s, 1m30s, 250ms or 14d"), "{error}");
 }
 
 #[test]
@@ -123,6 +123,6 @@ fn training_on_a_request_trace_is_refused() {
 
     assert_eq!(
         parse(&text).unwrap_err(),
-        "lab.yaml: workloads[0].arrivals.trace: training takes a flow of samples; use arrivals.rate"
+        "lab.yaml: workloads[0].arrivals.trace: training takes a flow of samples; use arrivals.rate or arrivals.series"
     );
 }

@@ -29,6 +29,10 @@ pub struct ServerEvidence {
     /// Time from a request's arrival at the server to its first token, seconds.
     #[serde(default)]
     pub first_token_seconds: Option<Span>,
+    /// `first_token_seconds` was measured here within the last day and is missing now: the whole time does not stand in
+    /// for it then, since a queue is a smaller share of that.
+    #[serde(default)]
+    pub first_token_lost: bool,
     /// Time from a request's arrival at the server to its end, seconds.
     #[serde(default)]
     pub whole_seconds: Option<Span>,
@@ -41,4 +45,12 @@ pub struct ServerEvidence {
     /// The most tokens that a request allows its answer.
     #[serde(default)]
     pub output_cap: Option<Span>,
+}
+
+impl ServerEvidence {
+    /// The queue's share of the time to the first token, or of the whole time where a server has no first token.
+    pub fn queue_share(&self) -> Option<Span> {
+        let stand_in = self.whole_seconds.filter(|_| !self.first_token_lost);
+        self.queue_seconds?.share_of(self.first_token_seconds.or(stand_in)?)
+    }
 }

@@ -1,10 +1,12 @@
 //! GPUs wait for the CPU that feeds them.
 
-use super::{Certainty, Rule, RuleName, Says, measure};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
-use crate::opinion::{Measure, Quantity, Weight};
+use super::{Certainty, Rule, RuleName, Says, at_least, below, cpu_stage, measure, storage_stall};
+use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, TrainerEvidence};
+use crate::opinion::{Gap, Measure, Quantity, Weight};
+use crate::policy::Class;
 
-/// GPUs less than half active while the CPU that prepares their input is at its limit.
+/// GPUs that wait, by the trainers' own count or else by their activity, while the CPU that prepares their input is at
+/// its limit.
 pub struct DataLoader;
 
 impl Rule for DataLoader {
@@ -21,40 +23,58 @@ impl Rule for DataLoader {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        let limits = &seen.gate.thresholds;
-        if !seen.most_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.below(limits.starved_below))) {
-            return Says::NotMine;
+        match seen.data_wait() {
+            // A CPU that idles meanwhile waits for storage itself.
+            DataWait::High if !storage_stall::cpu_idles(seen) => Says::Found(counted(seen), measured(seen)),
+            DataWait::Unsure if inferred(seen) => Says::Unsure(Gap::DataWaitLost),
+            DataWait::Uncounted if inferred(seen) => Says::Found(Weight::Veto, measured(seen)),
+            _ => Says::NotMine,
         }
-        let cause = seen.most_containers(|one| cpu_bound(one, seen)) || seen.most_gpus(|gpu| copying(gpu, seen));
-        if cause { Says::Found(Weight::Veto, measured(seen)) } else { Says::NotMine }
     }
 }
 
-fn cpu_bound(container: &ContainerEvidence, seen: &Evidence) -> bool {
-    let limits = &seen.gate.thresholds;
-    // An inference engine polls on one core, so one busy core of a one-core limit proves nothing without throttling.
-    let at_limit = container.of_limit().is_some_and(|share| share.at_least(limits.cpu_of_limit_from))
-        && container.limit.is_some_and(|cores| cores >= 2.0);
-    at_limit
-        || container.throttled.is_some_and(|share| share.at_least(limits.throttled_from))
-        || container.pressure.is_some_and(|share| share.at_least(limits.cpu_pressure_from))
+/// What a counted wait weighs.
+pub(super) fn counted(seen: &Evidence) -> Weight {
+    if seen.gpus_may_wait() { Weight::Veto } else { Weight::Advice }
 }
 
-/// Input streams over `PCIe` while the SMs wait for it.
-fn copying(gpu: &GpuEvidence, seen: &Evidence) -> bool {
+/// A server that tells its queue from its latency names the stage itself.
+fn inferred(seen: &Evidence) -> bool {
+    seen.most_gpus(|gpu| starved(gpu, seen))
+        && seen.most_containers(|one| cpu_bound(one, seen))
+        && !cpu_stage::at_limit(seen)
+}
+
+fn starved(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    gpu.pcie_rx.is_some_and(|rate| rate.at_least(limits.pcie_rx_from))
-        && gpu.sm.is_some_and(|sm| sm.below(limits.sm_waiting_below))
+    // Requests come in bursts by themselves; steps do not.
+    let gaps = seen.class != Class::Inference
+        && at_least(gpu.swing, limits.gaps_from)
+        && below(gpu.activity(), limits.busy_from);
+    gaps || below(gpu.activity(), limits.starved_below)
+}
+
+/// The container's CPU is what it waits for.
+pub(super) fn cpu_bound(container: &ContainerEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    // An inference engine polls on one core, so one busy core of a one-core limit proves nothing without throttling.
+    let at_limit =
+        at_least(container.of_limit(), limits.cpu_of_limit_from) && container.limit.is_some_and(|cores| cores >= 2.0);
+    // A container that wakes for a moment is throttled while it mostly sleeps.
+    let throttled =
+        at_least(container.throttled, limits.throttled_from) && at_least(container.of_limit(), limits.cpu_idle_below);
+    at_limit || throttled || at_least(container.pressure, limits.cpu_pressure_from)
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {
     let limits = &seen.gate.thresholds;
+    let wait = seen.trainer_mean(TrainerEvidence::data_wait_share);
     [
+        measure(Quantity::DataWaitShare, wait, limits.data_wait_from),
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
         measure(Quantity::CpuOfLimit, seen.container_mean(ContainerEvidence::of_limit), limits.cpu_of_limit_from),
         measure(Quantity::CpuThrottled, seen.container_mean(|one| one.throttled), limits.throttled_from),
         measure(Quantity::CpuPressure, seen.container_mean(|one| one.pressure), limits.cpu_pressure_from),
-        measure(Quantity::PcieReceived, seen.gpu_mean(|gpu| gpu.pcie_rx), limits.pcie_rx_from),
     ]
     .into_iter()
     .flatten()

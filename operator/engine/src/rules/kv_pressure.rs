@@ -16,6 +16,10 @@ impl Rule for KvPressure {
         "the KV cache is full"
     }
 
+    fn infers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         if seen.most_servers(|server| full(server, seen)) {
             Says::Found(Weight::Either, measured(seen))

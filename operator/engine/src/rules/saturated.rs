@@ -27,7 +27,7 @@ impl Rule for Saturated {
 }
 
 /// Activity alone overstates: a kernel that spins counts as active. The bandwidth arm keeps LLM decode in.
-fn at_work(gpu: &GpuEvidence, seen: &Evidence) -> bool {
+pub(super) fn at_work(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
     let from = |value: Option<Span>, threshold| value.is_some_and(|value| value.at_least(threshold));
     from(gpu.activity(), limits.busy_from)
@@ -36,7 +36,7 @@ fn at_work(gpu: &GpuEvidence, seen: &Evidence) -> bool {
             || from(gpu.tensor, limits.tensor_busy_from))
 }
 
-fn measured(seen: &Evidence) -> Vec<Measure> {
+pub(super) fn measured(seen: &Evidence) -> Vec<Measure> {
     let limits = &seen.gate.thresholds;
     [
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.busy_from),

@@ -1,9 +1,10 @@
 //! GPUs look busy and do nothing: a hang.
 
 use super::{Certainty, Rule, RuleName, Says, measure};
-use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
+use crate::evidence::{Evidence, GpuEvidence, ServerEvidence, TrainerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
+use crate::span::Span;
 
 /// Kernels that are always there, hardly any SM at work, a power near idle, and no progress where it is counted.
 pub struct Stalled;
@@ -32,7 +33,7 @@ impl Rule for Stalled {
 
 fn spinning(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let nothing = |value: Option<crate::span::Span>| value.is_some_and(|value| value.below(limits.stuck_work_below));
+    let nothing = |value: Option<Span>| value.is_some_and(|value| value.below(limits.stuck_work_below));
     let still = match gpu.sm {
         Some(sm) => sm.below(limits.stuck_sm_below),
         None => !gpu.sm_lost && nothing(gpu.tensor) && nothing(gpu.dram),
@@ -47,21 +48,25 @@ fn spinning(gpu: &GpuEvidence, seen: &Evidence) -> bool {
 fn no_progress(seen: &Evidence) -> bool {
     let below = seen.gate.thresholds.progress_below;
     let stands = |server: &ServerEvidence| server.progress.is_some_and(|rate| rate.below(below));
-    let may_move = |server: &ServerEvidence| server.progress_lost || (server.progress.is_some() && !stands(server));
+    let may_move = |rate: Option<Span>, lost: bool| rate.map_or(lost, |rate| !rate.below(below));
+    let serves = |server: &ServerEvidence| may_move(server.progress, server.progress_lost);
+    let trains = |trainer: &TrainerEvidence| may_move(trainer.throughput, trainer.throughput_lost);
     match seen.class {
         Class::Inference => seen.most_servers(stands),
-        Class::Training | Class::Batch => !seen.servers.iter().any(may_move),
+        Class::Training | Class::Batch => !seen.servers.iter().any(serves) && !seen.trainers.iter().any(trains),
     }
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {
     let limits = &seen.gate.thresholds;
+    let trained = seen.trainer_mean(|trainer| trainer.throughput);
+    let progress = seen.server_mean(|server| server.progress).or(trained);
     [
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.stuck_active_from),
         measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.stuck_sm_below),
         measure(Quantity::TensorActivity, seen.gpu_mean(|gpu| gpu.tensor), limits.stuck_work_below),
         measure(Quantity::PowerOfLimit, seen.gpu_mean(|gpu| gpu.power), limits.stuck_power_below),
-        measure(Quantity::Progress, seen.server_mean(|server| server.progress), limits.progress_below),
+        measure(Quantity::Progress, progress, limits.progress_below),
     ]
     .into_iter()
     .flatten()

@@ -1,10 +1,11 @@
 //! GPUs wait for storage, and the CPU waits with them.
 
-use super::{Certainty, Rule, RuleName, Says, measure};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
-use crate::opinion::{Measure, Quantity, Weight};
+use super::{Certainty, Rule, RuleName, Says, at_least, below, data_loader, measure};
+use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, TrainerEvidence};
+use crate::opinion::{Gap, Measure, Quantity, Weight};
 
-/// GPUs less than half active while the tasks that feed them wait for storage and leave their CPU idle.
+/// GPUs that wait, by the trainers' own count or else by their activity, while the tasks that feed them wait for storage
+/// and leave their CPU idle.
 pub struct StorageStall;
 
 impl Rule for StorageStall {
@@ -21,26 +22,45 @@ impl Rule for StorageStall {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        let limits = &seen.gate.thresholds;
-        let starved = |gpu: &GpuEvidence| gpu.activity().is_some_and(|activity| activity.below(limits.starved_below));
-        if seen.most_gpus(starved) && seen.most_containers(|one| fetching(one, seen)) {
-            Says::Found(Weight::Veto, measured(seen))
-        } else {
-            Says::NotMine
+        match seen.data_wait() {
+            // Whatever storage it is: one that is mounted or read over the network shows no wait for a disk.
+            DataWait::High if cpu_idles(seen) => Says::Found(data_loader::counted(seen), measured(seen)),
+            DataWait::Unsure if inferred(seen) => Says::Unsure(Gap::DataWaitLost),
+            DataWait::Uncounted if inferred(seen) => Says::Found(Weight::Veto, measured(seen)),
+            _ => Says::NotMine,
         }
     }
 }
 
-/// Without a limit nobody knows whether the CPU is idle: then it is no storage stall.
-fn fetching(container: &ContainerEvidence, seen: &Evidence) -> bool {
+fn inferred(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    container.io_pressure.is_some_and(|share| share.at_least(limits.io_pressure_from))
-        && container.of_limit().is_some_and(|share| share.below(limits.cpu_idle_below))
+    let from = limits.io_pressure_from.max(limits.io_of_idle_from * most_idle(seen));
+    let fetching = |one: &ContainerEvidence| at_least(one.io_pressure, from) && idles(one, seen);
+    seen.most_gpus(|gpu| below(gpu.activity(), limits.starved_below)) && seen.most_containers(fetching)
+}
+
+/// Share of time in which the idlest GPU may have idled: a wait that is short beside it is not what the GPU waits for.
+fn most_idle(seen: &Evidence) -> f64 {
+    let seen_all = seen.gpus.len() >= seen.expected_gpus as usize;
+    let least = seen.gpus.iter().map(|gpu| gpu.activity().map_or(0.0, |activity| activity.low)).fold(1.0, f64::min);
+    if seen_all { 1.0 - least } else { 1.0 }
+}
+
+/// Whether most containers leave their CPU idle.
+pub(super) fn cpu_idles(seen: &Evidence) -> bool {
+    seen.most_containers(|one| idles(one, seen))
+}
+
+/// Without a limit nobody knows whether the CPU is idle.
+fn idles(container: &ContainerEvidence, seen: &Evidence) -> bool {
+    below(container.of_limit(), seen.gate.thresholds.cpu_idle_below)
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {
     let limits = &seen.gate.thresholds;
+    let wait = seen.trainer_mean(TrainerEvidence::data_wait_share);
     [
+        measure(Quantity::DataWaitShare, wait, limits.data_wait_from),
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
         measure(Quantity::IoPressure, seen.container_mean(|one| one.io_pressure), limits.io_pressure_from),
         measure(Quantity::CpuOfLimit, seen.container_mean(ContainerEvidence::of_limit), limits.cpu_idle_below),

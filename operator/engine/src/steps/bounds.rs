@@ -1,6 +1,9 @@
-//! The last clamp: minimum and maximum.
+//! The last clamp: minimum and maximum, and a ceiling of the gate.
 
 use crate::decision::{Reason, StepResult};
+use crate::gate::Ceiling;
+use crate::memory::Moment;
+use crate::policy::GatePolicy;
 use crate::units::Replicas;
 use std::cmp::Ordering;
 
@@ -13,4 +16,21 @@ pub fn bounds(want: Replicas, min: Replicas, max: Replicas) -> StepResult {
         Ordering::Less => Reason::LoweredToMax,
     };
     StepResult { after, reason }
+}
+
+/// `bounded` below `ceiling`, which limits growth only: it never lowers what runs, and never holds back the minimum.
+pub fn under_ceiling(
+    bounded: StepResult,
+    ceiling: &Ceiling,
+    current: Replicas,
+    min: Replicas,
+    policy: &GatePolicy,
+) -> StepResult {
+    let wanted = bounded.after;
+    let after = wanted.min(ceiling.replicas.max(current).max(min));
+    if after == wanted {
+        return bounded;
+    }
+    let until = Moment(ceiling.at.plus(policy.expiry));
+    StepResult { after, reason: Reason::Ceiling { wanted, ceiling: *ceiling, until } }
 }

@@ -1,14 +1,27 @@
 //! Optimise first, then add: growth passes only where more GPUs would help, as far as that is known.
 
+use super::pleas::Pleas;
 use crate::decision::{Reason, StepResult};
 use crate::gate::Verdict;
 use crate::policy::{GateMode, GatePolicy, OnUnknown};
 use crate::units::Replicas;
 
-/// `want` as far as the verdict lets it grow. It never lowers the number, never holds back `min`, never holds at zero.
-pub fn gate(want: Replicas, current: Replicas, min: Replicas, verdict: Verdict, policy: &GatePolicy) -> StepResult {
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// This many.
+    pub want: Replicas,
+    /// What runs.
+    pub current: Replicas,
+    /// Never held back.
+    pub min: Replicas,
+}
+
+/// The wish as far as the verdict lets it grow. It never lowers the number, never holds back the minimum, never holds at
+/// zero; what it would hold, a plea may still let pass.
+pub fn gate(ask: Ask, verdict: Verdict, policy: &GatePolicy, pleas: &Pleas<'_>) -> StepResult {
+    let Ask { want, current, min } = ask;
     let pass = |reason| StepResult { after: want, reason };
-    let hold = |reason| StepResult { after: current.max(min).min(want), reason };
     if want <= current {
         return pass(Reason::NotGrowing);
     }
@@ -18,19 +31,24 @@ pub fn gate(want: Replicas, current: Replicas, min: Replicas, verdict: Verdict, 
     if current == Replicas::ZERO {
         return pass(Reason::FromZero);
     }
-    match (verdict, policy.mode) {
-        (Verdict::Allow { by }, _) => pass(Reason::GatePassed { by }),
-        (Verdict::Refuse { rule, .. }, GateMode::Enforce) => hold(Reason::GateRefused { rule, mode: policy.mode }),
-        (Verdict::Refuse { rule, .. }, GateMode::Advise | GateMode::Off) => {
-            pass(Reason::GateRefused { rule, mode: policy.mode })
+    let reason = match (verdict, policy.mode) {
+        (Verdict::Allow { by }, _) => return pass(Reason::GatePassed { by }),
+        (Verdict::Refuse { rule, .. }, mode) => {
+            let reason = Reason::GateRefused { rule, mode };
+            if mode != GateMode::Enforce {
+                return pass(reason);
+            }
+            reason
         }
         (Verdict::Unknown(gap), mode) => {
             let then = if mode == GateMode::Enforce { policy.on_unknown } else { OnUnknown::Allow };
             let reason = Reason::GateUnknown { gap, then };
-            match then {
-                OnUnknown::Allow => pass(reason),
-                OnUnknown::Hold => hold(reason),
+            if then == OnUnknown::Allow {
+                return pass(reason);
             }
+            reason
         }
-    }
+    };
+    let held = current.max(min).min(want);
+    pleas.heard(want, held, verdict).unwrap_or(StepResult { after: held, reason })
 }

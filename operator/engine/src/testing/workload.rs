@@ -2,12 +2,12 @@
 
 use super::evidence::{busy_gpu, evidence, starved_gpu};
 use super::{NOW, PoolBuilder, Signal, at, average, behavior, gate, unlimited_pool};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
 use crate::memory::{Adoption, Memory};
 use crate::policy::{Class, Fallback, FallbackBehavior, GateMode, Mode, OnUnknown, Policy};
 use crate::span::Span;
 use crate::units::{Gpus, Replicas, WorkloadId};
-use crate::world::{Measures, Workload};
+use crate::world::{GateOverride, Measures, Template, Workload};
 
 /// Built by [`server`], [`trainer`] or [`batch`].
 #[derive(Clone, Debug)]
@@ -16,6 +16,7 @@ pub struct WorkloadBuilder {
     pools: Vec<PoolBuilder>,
     signals: Vec<Signal>,
     evidence: Option<(GpuEvidence, ContainerEvidence)>,
+    serving: Option<ServerEvidence>,
 }
 
 /// An inference workload.
@@ -58,9 +59,11 @@ impl WorkloadBuilder {
             signals: Vec::new(),
             measures: Measures::default(),
             opinion: None,
+            template: None,
+            gate_override: None,
             memory,
         };
-        Self { workload, pools: Vec::new(), signals: Vec::new(), evidence: None }
+        Self { workload, pools: Vec::new(), signals: Vec::new(), evidence: None, serving: None }
     }
 
     /// Changes the policy in a way that has no word of its own here.
@@ -196,6 +199,34 @@ impl WorkloadBuilder {
         self
     }
 
+    /// What each Ready replica says of its own serving.
+    #[must_use]
+    pub fn serving(mut self, says: ServerEvidence) -> Self {
+        self.serving = Some(says);
+        self
+    }
+
+    /// Made from a pod template of this digest, every replica of it.
+    #[must_use]
+    pub fn template(mut self, digest: &str) -> Self {
+        self.workload.template = Some(Template { digest: digest.to_owned(), rolled_out: true });
+        self
+    }
+
+    /// Made from a new pod template of this digest, and some replicas still from an older one.
+    #[must_use]
+    pub fn rolling_out(mut self, digest: &str) -> Self {
+        self.workload.template = Some(Template { digest: digest.to_owned(), rolled_out: false });
+        self
+    }
+
+    /// A person overrides the gate until so many seconds after [`NOW`].
+    #[must_use]
+    pub fn overridden(mut self, reason: &str, until: i64) -> Self {
+        self.workload.gate_override = Some(GateOverride { reason: reason.to_owned(), until: at(until) });
+        self
+    }
+
     /// The workload, and what is seen of it if anything is.
     pub fn build(mut self) -> (Workload, Option<Evidence>) {
         if self.pools.is_empty() {
@@ -210,7 +241,8 @@ impl WorkloadBuilder {
         let policy = &workload.policy;
         let seen = self.evidence.map(|(gpu, container)| {
             let gpus = vec![gpu; ready * policy.gpus_per_replica.0 as usize];
-            Evidence { gate: policy.gate, at: NOW, ..evidence(policy.class, &gpus, &vec![container; ready]) }
+            let servers = self.serving.map_or_else(Vec::new, |serving| vec![serving; ready]);
+            Evidence { gate: policy.gate, at: NOW, servers, ..evidence(policy.class, &gpus, &vec![container; ready]) }
         });
         (self.workload, seen)
     }

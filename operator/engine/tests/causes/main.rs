@@ -1,12 +1,20 @@
 //! Each cause on one look at the evidence: when it is found, the traps in which it must not be, and which is named first.
 
-#![allow(clippy::unnecessary_wraps)] // helpers return what fields of evidence are
+#![allow(clippy::unnecessary_wraps, clippy::large_types_passed_by_value)] // helpers take and return what fields of evidence are
 
+mod feed;
+mod group;
 mod hardware;
+mod latency;
+mod memory;
 mod order;
+mod reports;
+mod run;
 mod saturated;
 mod serving;
+mod shape;
 mod storage;
+mod traps;
 
 use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
 use wellfed_engine::judge;
@@ -15,6 +23,10 @@ use wellfed_engine::policy::Class;
 use wellfed_engine::rules::RuleName;
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::evidence;
+
+/// What a GPU that is busy with real work shows, on top of which more may be said.
+const SATURATED: (RuleName, Weight) = (RuleName::Saturated, Weight::Support);
+const JUSTIFIED: (RuleName, Weight) = (RuleName::AddingJustified, Weight::Either);
 
 fn exact(value: f64) -> Option<Span> {
     Some(Span::exact(value))
@@ -62,4 +74,20 @@ fn found(opinion: &Opinion) -> Vec<(RuleName, Weight)> {
 
 fn value(opinion: &Opinion, what: Quantity) -> Option<Measure> {
     opinion.findings.first()?.measured.iter().copied().find(|measure| measure.what == what)
+}
+
+/// The rules that speak against more GPUs.
+fn vetoes(seen: &Evidence) -> Vec<RuleName> {
+    let findings = judge(seen).findings;
+    findings.iter().filter(|finding| finding.weight == Weight::Veto).map(|finding| finding.rule).collect()
+}
+
+/// What one rule says, if it applies.
+fn weight(seen: &Evidence, rule: RuleName) -> Option<Weight> {
+    judge(seen).findings.iter().find(|finding| finding.rule == rule).map(|finding| finding.weight)
+}
+
+/// One GPU a pod, each beside an eight-core CPU of which one is busy.
+fn training(gpus: &[GpuEvidence]) -> Evidence {
+    evidence(Class::Training, gpus, &vec![cpu(1.0); gpus.len()])
 }

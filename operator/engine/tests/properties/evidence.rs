@@ -3,12 +3,15 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use wellfed_engine::evidence::{
+    ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence, Trend,
+};
 use wellfed_engine::policy::Class;
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{busy_gpu, evidence, secs, starved_gpu};
 
-/// Evidence of up to seven GPUs that the pods ask for, of which some may not be seen; or of starved GPUs and an odd one.
+/// Evidence of up to seven GPUs that the pods ask for, of which some may not be seen; or of starved GPUs and an odd one;
+/// or near a cause.
 pub fn any_evidence() -> impl Strategy<Value = Evidence> {
     let unseen = prop_oneof![4 => Just(0_u32), 1 => 0_u32..3];
     let mixed = (class(), vec(gpu(), 0..7), vec(container(), 0..4), unseen, 280_i64..900).prop_map(
@@ -24,97 +27,283 @@ pub fn any_evidence() -> impl Strategy<Value = Evidence> {
         evidence(class, &gpus, &[container])
     });
     // Boxed: unboxed, their trees outgrow the stack of a test's thread.
-    prop_oneof![2 => mixed.boxed(), 1 => nearly.boxed(), 2 => served().boxed()]
+    prop_oneof![2 => mixed.boxed(), 1 => nearly.boxed(), 4 => replicas().boxed()]
 }
 
-/// Evidence near each cause: up to five replicas of which the first may be odd in GPU, container or server.
-fn served() -> impl Strategy<Value = Evidence> {
-    let odd =
-        (option::weighted(0.3, measured_gpu()), option::weighted(0.3, container()), option::weighted(0.3, said()));
-    let cause = (0_usize..CAUSES, class(), 1_usize..6);
-    (cause, odd, option::weighted(0.5, 0.0_f64..1.0)).prop_map(|((cause, class, replicas), odd, held)| {
-        let (gpu, container, server) = near(cause);
-        let (mut gpus, mut containers) = (vec![gpu; replicas], vec![container; replicas]);
-        let mut servers = vec![server; replicas];
-        gpus[0] = odd.0.unwrap_or(gpus[0]);
-        containers[0] = odd.1.unwrap_or(containers[0]);
-        if cause == UNEVEN {
-            (servers[0].running, servers[0].waiting) = (Some(Span::exact(0.0)), Some(Span::exact(0.0)));
-        }
-        servers[0] = odd.2.unwrap_or(servers[0]);
-        gpus[0].clocks_held = held.map(Span::exact);
-        Evidence { servers, ..evidence(class, &gpus, &containers) }
-    })
+/// One replica: a GPU, its container, what it serves and what it trains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Replica {
+    gpu: GpuEvidence,
+    container: ContainerEvidence,
+    server: ServerEvidence,
+    trainer: TrainerEvidence,
 }
 
-/// The one in which the first replica is idle and the others are not.
+/// Evidence near each cause: up to seven replicas of which the first may be odd in any of its parts.
+fn replicas() -> impl Strategy<Value = Evidence> {
+    let odd = (
+        option::weighted(0.3, measured_gpu()),
+        option::weighted(0.3, container()),
+        option::weighted(0.3, said()),
+        option::weighted(0.3, trained()),
+    );
+    let cause = (0_usize..CAUSES, class(), 1_usize..8, any::<bool>(), prop::bool::weighted(0.8));
+    (cause, odd, option::weighted(0.5, 0.0_f64..1.0)).prop_map(
+        |((cause, class, replicas, sharded, slo_breached), odd, held)| {
+            let mut all = vec![near(cause); replicas];
+            if cause == UNEVEN {
+                for one in &mut all[..replicas.div_ceil(2)] {
+                    (one.server.running, one.server.waiting) = (exact(0.0), exact(0.0));
+                }
+            }
+            let first = &mut all[0];
+            if cause == SLOW {
+                first.gpu.clock = exact(990.0);
+            }
+            first.gpu = odd.0.unwrap_or(first.gpu);
+            first.container = odd.1.unwrap_or(first.container);
+            first.server = odd.2.unwrap_or(first.server);
+            first.trainer = odd.3.unwrap_or(first.trainer);
+            if cause == HOT {
+                for one in &mut all {
+                    one.gpu.clocks_held = exact(0.9);
+                }
+            }
+            all[0].gpu.clocks_held = held.map(Span::exact);
+            let seen = of(class, &all, sharded, slo_breached);
+            // Sometimes too early.
+            let covered = if held.is_some_and(|held| held < 0.5) { secs(280) } else { seen.covered };
+            Evidence { covered, ..seen }
+        },
+    )
+}
+
+fn of(class: Class, replicas: &[Replica], sharded: bool, slo_breached: bool) -> Evidence {
+    let gpus: Vec<_> = replicas.iter().map(|one| one.gpu).collect();
+    let containers: Vec<_> = replicas.iter().map(|one| one.container).collect();
+    Evidence {
+        servers: replicas.iter().map(|one| one.server).collect(),
+        trainers: replicas.iter().map(|one| one.trainer).collect(),
+        sharded,
+        slo_breached,
+        ..evidence(class, &gpus, &containers)
+    }
+}
+
+#[allow(clippy::unnecessary_wraps)] // as the fields of evidence are
+fn exact(value: f64) -> Option<Span> {
+    Some(Span::exact(value))
+}
+
+/// The one in which half of the replicas are idle and the others are not.
 const UNEVEN: usize = 0;
-const CAUSES: usize = 13;
+/// The one in which the first GPU has half of the others' clock.
+const SLOW: usize = 22;
+/// The one in which all clocks but perhaps the first are held down.
+const HOT: usize = 23;
+const CAUSES: usize = 38;
 
 /// One replica with the cause of this number, or with all but one of its signs.
-fn near(cause: usize) -> (GpuEvidence, ContainerEvidence, ServerEvidence) {
-    let exact = |value| Some(Span::exact(value));
-    let silent = (ContainerEvidence::default(), ServerEvidence::default());
-    let reading =
-        ContainerEvidence { cores: exact(1.0), limit: Some(8.0), io_pressure: exact(0.3), ..Default::default() };
-    let served = |running, waiting| ServerEvidence {
+fn near(cause: usize) -> Replica {
+    match cause {
+        UNEVEN..=5 => serving(cause),
+        6..=12 => spinning(cause),
+        13..=18 => feeding(cause),
+        19..=28 => grouped(cause),
+        29..=33 | 37 => late(cause),
+        _ => running(cause),
+    }
+}
+
+fn reading() -> ContainerEvidence {
+    ContainerEvidence { cores: exact(1.0), limit: Some(8.0), io_pressure: exact(0.3), ..ContainerEvidence::default() }
+}
+
+fn at_limit() -> ContainerEvidence {
+    ContainerEvidence { cores: exact(7.5), limit: Some(8.0), throttled: exact(0.4), ..ContainerEvidence::default() }
+}
+
+fn served(running: f64, waiting: f64) -> ServerEvidence {
+    ServerEvidence {
         running: exact(running),
         waiting: exact(waiting),
         kv: exact(0.4),
         progress: exact(0.0),
         ..ServerEvidence::default()
-    };
-    let hung = GpuEvidence { sm: exact(0.02), tensor: exact(0.0), dram: exact(0.0), ..busy_gpu() };
-    let hung = GpuEvidence { power: exact(0.2), ..hung };
-    let launching = GpuEvidence { engine: exact(0.6), sm: exact(0.2), ..starved_gpu() };
-    let active = GpuEvidence { util: exact(0.9), engine: exact(0.9), ..starved_gpu() };
-    match cause {
-        UNEVEN => (busy_gpu(), reading, served(40.0, 9.0)),
-        1 => (starved_gpu(), reading, served(20.0, 9.0)),
-        2 => (starved_gpu(), silent.0, silent.1),
-        // One at a time, with room; without room, as only the SMs tell, or the KV cache.
-        3 => (GpuEvidence { dram: exact(0.6), ..active }, silent.0, served(1.0, 9.0)),
-        4 => (GpuEvidence { sm: exact(0.9), dram: exact(0.2), ..active }, silent.0, served(1.0, 9.0)),
-        5 => {
-            let kv_full = ServerEvidence { kv: exact(0.9), ..served(1.0, 9.0) };
-            (GpuEvidence { dram: exact(0.6), ..active }, silent.0, kv_full)
-        }
-        // A hang; and what looks like one, but for its SMs, its power or what comes out.
-        6 => (hung, silent.0, served(8.0, 9.0)),
-        7 => (GpuEvidence { sm: exact(0.3), ..hung }, silent.0, served(8.0, 9.0)),
-        8 => (GpuEvidence { power: exact(0.8), ..hung }, silent.0, silent.1),
-        9 => (hung, silent.0, ServerEvidence { progress: exact(50.0), ..served(8.0, 9.0) }),
-        // Small kernels; and what looks like them, but for memory or tensor pipe.
-        10 => (launching, reading, silent.1),
-        11 => (GpuEvidence { dram: exact(0.6), ..launching }, reading, silent.1),
-        _ => (GpuEvidence { tensor: exact(0.2), ..launching }, reading, silent.1),
     }
+}
+
+/// One at a time, with room; without room, as only the SMs tell, or the KV cache.
+fn serving(cause: usize) -> Replica {
+    let active = GpuEvidence { util: exact(0.9), engine: exact(0.9), ..starved_gpu() };
+    let (gpu, container, server) = match cause {
+        UNEVEN => (busy_gpu(), reading(), served(40.0, 9.0)),
+        1 => (starved_gpu(), reading(), served(20.0, 9.0)),
+        2 => (starved_gpu(), ContainerEvidence::default(), ServerEvidence::default()),
+        3 => (GpuEvidence { dram: exact(0.6), ..active }, ContainerEvidence::default(), served(1.0, 9.0)),
+        4 => {
+            let full = GpuEvidence { sm: exact(0.9), dram: exact(0.2), ..active };
+            (full, ContainerEvidence::default(), served(1.0, 9.0))
+        }
+        _ => {
+            let kv_full = ServerEvidence { kv: exact(0.9), ..served(1.0, 9.0) };
+            (GpuEvidence { dram: exact(0.6), ..active }, ContainerEvidence::default(), kv_full)
+        }
+    };
+    Replica { gpu, container, server, ..Replica::default() }
+}
+
+/// A hang, and what looks like one, but for its SMs, its power or what comes out; small kernels, and what looks like them,
+/// but for memory or tensor pipe.
+fn spinning(cause: usize) -> Replica {
+    let hung = GpuEvidence { sm: exact(0.02), tensor: exact(0.0), dram: exact(0.0), power: exact(0.2), ..busy_gpu() };
+    let launching = GpuEvidence { engine: exact(0.6), sm: exact(0.2), ..starved_gpu() };
+    let trainer = |throughput| TrainerEvidence { throughput: exact(throughput), ..TrainerEvidence::default() };
+    let alone = |gpu| Replica { gpu, ..Replica::default() };
+    match cause {
+        6 => Replica { server: served(8.0, 9.0), trainer: trainer(0.0), ..alone(hung) },
+        7 => Replica { server: served(8.0, 9.0), ..alone(GpuEvidence { sm: exact(0.3), ..hung }) },
+        8 => alone(GpuEvidence { power: exact(0.8), ..hung }),
+        9 => {
+            let server = ServerEvidence { progress: exact(50.0), ..served(8.0, 9.0) };
+            Replica { server, trainer: trainer(50.0), ..alone(hung) }
+        }
+        10 => Replica { container: reading(), ..alone(launching) },
+        11 => Replica { container: reading(), ..alone(GpuEvidence { dram: exact(0.6), ..launching }) },
+        _ => Replica { container: reading(), ..alone(GpuEvidence { tensor: exact(0.2), ..launching }) },
+    }
+}
+
+/// What hardware lets one infer of data, and a trainer that says otherwise; a trainer that waits, and GPUs that do not.
+fn feeding(cause: usize) -> Replica {
+    let step = |wait: f64| TrainerEvidence {
+        step_seconds: exact(1.0),
+        data_wait_seconds: exact(wait),
+        ..TrainerEvidence::default()
+    };
+    let idle = GpuEvidence { engine: exact(0.4), ..starved_gpu() };
+    let swings = GpuEvidence { engine: exact(0.6), swing: exact(0.3), ..starved_gpu() };
+    let (gpu, container, trainer) = match cause {
+        13 => (idle, at_limit(), step(0.05)),
+        14 => (idle, reading(), step(0.05)),
+        15 => (GpuEvidence { engine: exact(0.9), ..idle }, at_limit(), step(0.4)),
+        16 => (busy_gpu(), at_limit(), step(0.4)),
+        17 => (swings, at_limit(), TrainerEvidence::default()),
+        _ => (GpuEvidence { pcie_rx: exact(3e9), ..idle }, reading(), step(0.05)),
+    };
+    // A server that may copy because it must.
+    let server = if cause == 18 { served(20.0, 0.5) } else { ServerEvidence::default() };
+    Replica { gpu, container, server, trainer }
+}
+
+/// An exchange, and what looks like one, but for its memory, its work or its links; full memory, and what looks like it; an
+/// odd clock, odd heat.
+fn grouped(cause: usize) -> Replica {
+    let exchanging =
+        GpuEvidence { engine: exact(0.55), swing: exact(0.4), memory: exact(0.6), nvlink: exact(0.4), ..starved_gpu() };
+    let spins = GpuEvidence { engine: exact(0.95), sm: exact(0.2), dram: exact(0.1), ..exchanging };
+    let clocked = GpuEvidence { clock: exact(1_980.0), ..busy_gpu() };
+    let full = GpuEvidence { engine: exact(0.6), sm: exact(0.3), memory: exact(0.97), ..starved_gpu() };
+    let gpu = match cause {
+        19 => exchanging,
+        20 => spins,
+        21 => GpuEvidence { dram: exact(0.6), ..spins },
+        SLOW | HOT => clocked,
+        24 => full,
+        25 => GpuEvidence { engine: exact(0.4), sm: exact(0.7), ..full },
+        26 => GpuEvidence { engine: exact(0.9), dram: exact(0.6), ..full },
+        27 => GpuEvidence { nvlink: exact(0.05), ..exchanging },
+        _ => GpuEvidence { memory: exact(0.9), ..exchanging },
+    };
+    // A trainer that generates with an engine of its own.
+    let server = if cause == 24 { served(3.0, 0.0) } else { ServerEvidence::default() };
+    let network = if cause == 27 { 1e6 } else { 2e9 };
+    let container = ContainerEvidence { network: exact(network), cores: exact(0.5), ..ContainerEvidence::default() };
+    Replica { gpu, container, server, ..Replica::default() }
+}
+
+/// Late without a queue, and what looks like it, but for its queue, its arithmetic or its contexts; a stage on the CPU.
+fn late(cause: usize) -> Replica {
+    let decoding = GpuEvidence { engine: exact(0.8), dram: exact(0.6), tensor: exact(0.05), ..busy_gpu() };
+    let unqueued = ServerEvidence {
+        kv: exact(0.2),
+        queue_seconds: exact(0.05),
+        first_token_seconds: exact(0.5),
+        whole_seconds: exact(6.0),
+        progress: exact(90.0),
+        ..served(4.0, 0.1)
+    };
+    let (gpu, container, server) = match cause {
+        29 => (decoding, reading(), unqueued),
+        30 => (decoding, reading(), ServerEvidence { queue_seconds: exact(0.3), ..unqueued }),
+        31 => (busy_gpu(), reading(), unqueued),
+        32 => (decoding, reading(), ServerEvidence { kv: exact(0.8), ..unqueued }),
+        37 => (decoding, reading(), ServerEvidence { waiting: exact(3.0), ..unqueued }),
+        _ => (GpuEvidence { engine: exact(0.2), ..starved_gpu() }, at_limit(), unqueued),
+    };
+    Replica { gpu, container, server, ..Replica::default() }
+}
+
+/// A run that stands still, one that moves, and containers that end.
+fn running(cause: usize) -> Replica {
+    let moved = |last| Some(Trend::Moved { first: 2.0, last });
+    let trainer = |loss, quality| TrainerEvidence { loss, quality, ..TrainerEvidence::default() };
+    let trainer = match cause {
+        34 => trainer(moved(2.0), moved(2.0)),
+        35 => trainer(moved(2.0), moved(1.9)),
+        _ => TrainerEvidence::default(),
+    };
+    let exits = if cause == 36 { Exits { gpu_memory: 1, host_memory: 1, failed: 2 } } else { Exits::default() };
+    let container = ContainerEvidence { exits, ..ContainerEvidence::default() };
+    Replica { gpu: busy_gpu(), container, trainer, ..Replica::default() }
 }
 
 /// What a server says.
 fn said() -> impl Strategy<Value = ServerEvidence> {
     let count = || prop_oneof![Just(0.0), 0.5_f64..2.0, 0.0_f64..60.0];
     let counts = (option::weighted(0.9, count()), option::weighted(0.9, count()), option::weighted(0.2, count()));
-    (counts, option::of(share()), option::of(count())).prop_map(|((running, waiting, batch), kv, progress)| {
-        ServerEvidence {
+    let seconds = (option::of(0.0_f64..2.0), option::of(0.1_f64..4.0), option::of(0.1_f64..20.0));
+    (counts, option::of(share()), option::of(count()), seconds).prop_map(
+        |((running, waiting, batch), kv, progress, (queue, first, whole))| ServerEvidence {
             running: running.map(Span::exact),
             waiting: waiting.map(Span::exact),
             batch: batch.map(Span::exact),
             kv,
             progress: progress.map(Span::exact),
+            queue_seconds: queue.map(Span::exact),
+            first_token_seconds: first.map(Span::exact),
+            whole_seconds: whole.map(Span::exact),
             ..ServerEvidence::default()
-        }
+        },
+    )
+}
+
+/// What a trainer says.
+fn trained() -> impl Strategy<Value = TrainerEvidence> {
+    let times = (option::weighted(0.8, 0.1_f64..2.0), option::weighted(0.7, 0.0_f64..1.0), option::of(0.0_f64..60.0));
+    (times, trend(), trend()).prop_map(|((step, wait, throughput), loss, quality)| TrainerEvidence {
+        step_seconds: step.map(Span::exact),
+        data_wait_seconds: wait.map(Span::exact),
+        throughput: throughput.map(Span::exact),
+        loss,
+        quality,
+        ..TrainerEvidence::default()
     })
 }
 
+fn trend() -> impl Strategy<Value = Option<Trend>> {
+    let moved = (0.1_f64..3.0, prop_oneof![Just(1.0), 0.5_f64..1.5])
+        .prop_map(|(first, by)| Some(Trend::Moved { first, last: first * by }));
+    prop_oneof![4 => Just(None), 4 => moved, 1 => Just(Some(Trend::Diverged))]
+}
+
 fn class() -> impl Strategy<Value = Class> {
-    prop_oneof![Just(Class::Training), Just(Class::Inference)]
+    prop_oneof![2 => Just(Class::Training), 2 => Just(Class::Inference), 1 => Just(Class::Batch)]
 }
 
 /// A hang, or broken counters.
 fn full_and_idle() -> GpuEvidence {
-    let (all, none) = (Some(Span::exact(1.0)), Some(Span::exact(0.0)));
-    GpuEvidence { util: all, engine: none, tensor: none, ..GpuEvidence::default() }
+    GpuEvidence { util: exact(1.0), engine: exact(0.0), tensor: exact(0.0), ..GpuEvidence::default() }
 }
 
 fn gpu() -> impl Strategy<Value = GpuEvidence> {
@@ -125,18 +314,26 @@ fn gpu() -> impl Strategy<Value = GpuEvidence> {
 
 fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
     let profiled = (share(), share(), share(), share(), option::of(share()));
-    (option::of(share()), profiled, option::weighted(0.8, 0.0_f64..3e9), any::<bool>()).prop_map(
-        |(util, (engine, sm, dram, tensor, power), rx, profiles)| GpuEvidence {
-            power,
-            util,
-            engine: Some(engine).filter(|_| profiles),
-            engine_lost: false,
-            sm: Some(sm).filter(|_| profiles),
-            dram: Some(dram).filter(|_| profiles),
-            tensor: Some(tensor).filter(|_| profiles),
-            pcie_rx: rx.map(Span::exact),
-            shared: false,
-            ..GpuEvidence::default()
+    let links = (option::of(share()), option::of(share()), option::weighted(0.8, 0.0_f64..3e9));
+    let card = (option::of(share()), option::of(0.0_f64..0.5), option::of(700.0_f64..1_980.0), option::of(share()));
+    (option::of(share()), profiled, links, card, any::<bool>()).prop_map(
+        |(util, (engine, sm, dram, tensor, power), (nvlink, pcie, rx), (memory, swing, clock, fp32), profiles)| {
+            GpuEvidence {
+                power,
+                util,
+                engine: Some(engine).filter(|_| profiles),
+                sm: Some(sm).filter(|_| profiles),
+                dram: Some(dram).filter(|_| profiles),
+                tensor: Some(tensor).filter(|_| profiles),
+                swing: swing.map(Span::exact).filter(|_| profiles),
+                fp32: fp32.filter(|_| profiles),
+                pcie_rx: rx.map(Span::exact),
+                nvlink,
+                pcie,
+                memory,
+                clock: clock.map(Span::exact),
+                ..GpuEvidence::default()
+            }
         },
     )
 }
@@ -148,15 +345,17 @@ fn share() -> impl Strategy<Value = Span> {
 fn container() -> impl Strategy<Value = ContainerEvidence> {
     let limit = option::weighted(0.8, prop_oneof![Just(1.0), Just(8.0)]);
     let used = prop_oneof![0.0_f64..1.0, 0.8_f64..1.0];
-    let stalls = (option::of(share()), option::of(share()), option::of(share()));
-    (option::weighted(0.8, used), limit, stalls).prop_map(|(used, limit, (throttled, pressure, io_pressure))| {
-        ContainerEvidence {
+    let stalls = (option::of(share()), option::of(share()), option::of(share()), option::of(0.0_f64..4e9));
+    let exits = prop_oneof![8 => Just(0_u32), 1 => 0_u32..5];
+    (option::weighted(0.8, used), limit, stalls, exits).prop_map(
+        |(used, limit, (throttled, pressure, io_pressure, network), exits)| ContainerEvidence {
             cores: used.map(|used| Span::exact(used * limit.unwrap_or(8.0))),
             limit,
             throttled,
             pressure,
             io_pressure,
-            ..ContainerEvidence::default()
-        }
-    })
+            network: network.map(Span::exact),
+            exits: Exits { gpu_memory: exits / 4, host_memory: 0, failed: exits },
+        },
+    )
 }

@@ -5,6 +5,7 @@
 mod any;
 mod evidence;
 mod history;
+mod judge;
 mod removal;
 
 use any::{greedy, lone, scenario};

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use wellfed_engine::evidence::{Evidence, ServerEvidence};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
 use wellfed_engine::reading::{ReadFailure, Reading};
@@ -51,47 +51,75 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
         return;
     }
     if let Some(gpu) = seen.gpus.get_mut(which % gpus) {
-        match what {
-            // A source that was there and is missing says so.
-            1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
-            2 => gpu.util = None,
-            3 => (gpu.sm, gpu.sm_lost) = (None, gpu.sm_lost || gpu.sm.is_some()),
-            4 => gpu.dram = None,
-            5 => gpu.tensor = None,
-            6 => gpu.pcie_rx = None,
-            7 => halve(&mut gpu.engine, 1.0),
-            8 => halve(&mut gpu.util, 1.0),
-            9 => halve(&mut gpu.sm, 1.0),
-            10 => halve(&mut gpu.pcie_rx, 1e12),
-            20 => gpu.power = None,
-            21 => gpu.clocks_held = None,
-            22 => halve(&mut gpu.power, 2.0),
-            23 => halve(&mut gpu.dram, 1.0),
-            24 => halve(&mut gpu.tensor, 1.0),
-            _ => {}
-        }
+        lose_of_gpu(gpu, what);
     }
     if let Some(container) = seen.containers.get_mut(which % containers) {
-        match what {
-            11 => container.cores = None,
-            12 => container.limit = None,
-            13 => container.throttled = None,
-            14 => container.pressure = None,
-            15 => halve(&mut container.cores, 1_000.0),
-            16 => halve(&mut container.throttled, 1.0),
-            25 => container.io_pressure = None,
-            26 => halve(&mut container.io_pressure, 1.0),
-            _ => {}
-        }
+        lose_of_container(container, what);
     }
     let servers = seen.servers.len().max(1);
     if let Some(server) = seen.servers.get_mut(which % servers) {
         lose_of_server(server, what);
     }
+    let trainers = seen.trainers.len().max(1);
+    if let Some(trainer) = seen.trainers.get_mut(which % trainers) {
+        lose_of_trainer(trainer, what);
+    }
     match what {
         17 => seen.gpus.clear(),
         18 => seen.containers.clear(),
         19 => seen.covered /= 2,
+        _ => {}
+    }
+}
+
+fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
+    match what {
+        // A source that was there and is missing says so.
+        1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
+        2 => gpu.util = None,
+        3 => (gpu.sm, gpu.sm_lost) = (None, gpu.sm_lost || gpu.sm.is_some()),
+        4 => gpu.dram = None,
+        5 => gpu.tensor = None,
+        6 => gpu.pcie_rx = None,
+        7 => halve(&mut gpu.engine, 1.0),
+        8 => halve(&mut gpu.util, 1.0),
+        9 => halve(&mut gpu.sm, 1.0),
+        10 => halve(&mut gpu.pcie_rx, 1e12),
+        20 => (gpu.power, gpu.power_lost) = (None, gpu.power_lost || gpu.power.is_some()),
+        21 => gpu.clocks_held = None,
+        22 => halve(&mut gpu.power, 2.0),
+        23 => halve(&mut gpu.dram, 1.0),
+        24 => halve(&mut gpu.tensor, 1.0),
+        37 => gpu.swing = None,
+        38 => gpu.nvlink = None,
+        39 => gpu.pcie = None,
+        40 => gpu.memory = None,
+        41 => gpu.clock = None,
+        42 => halve(&mut gpu.swing, 0.5),
+        43 => halve(&mut gpu.nvlink, 1.0),
+        44 => halve(&mut gpu.memory, 1.0),
+        45 => halve(&mut gpu.clock, 4_000.0),
+        46 => halve(&mut gpu.clocks_held, 1.0),
+        47 => (gpu.memory_swing, gpu.fp32) = (None, None),
+        48 => halve(&mut gpu.pcie, 1.0),
+        _ => {}
+    }
+}
+
+fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
+    match what {
+        11 => container.cores = None,
+        12 => container.limit = None,
+        13 => container.throttled = None,
+        14 => container.pressure = None,
+        15 => halve(&mut container.cores, 1_000.0),
+        16 => halve(&mut container.throttled, 1.0),
+        25 => container.io_pressure = None,
+        26 => halve(&mut container.io_pressure, 1.0),
+        49 => container.network = None,
+        50 => halve(&mut container.network, 1e12),
+        51 => container.exits = Exits::default(),
+        52 => halve(&mut container.pressure, 1.0),
         _ => {}
     }
 }
@@ -107,13 +135,44 @@ fn lose_of_server(server: &mut ServerEvidence, what: u8) {
         33 => halve(&mut server.waiting, 1_000.0),
         34 => halve(&mut server.kv, 1.0),
         35 => halve(&mut server.progress, 1_000.0),
-        36 => (27..=31).for_each(|what| lose_of_server(server, what)),
+        36 => [27, 28, 29, 30, 31, 53, 54, 55].into_iter().for_each(|what| lose_of_server(server, what)),
+        53 => server.queue_seconds = None,
+        54 => {
+            let lost = server.first_token_lost || server.first_token_seconds.is_some();
+            (server.first_token_seconds, server.first_token_lost) = (None, lost);
+        }
+        55 => server.whole_seconds = None,
+        56 => halve(&mut server.queue_seconds, 100.0),
+        57 => halve(&mut server.first_token_seconds, 100.0),
+        58 => halve(&mut server.whole_seconds, 100.0),
+        59 => halve(&mut server.batch, 1_000.0),
+        _ => {}
+    }
+}
+
+fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
+    match what {
+        60 => trainer.step_seconds = None,
+        61 => {
+            let lost = trainer.data_wait_lost || trainer.data_wait_seconds.is_some();
+            (trainer.data_wait_seconds, trainer.data_wait_lost) = (None, lost);
+        }
+        62 => {
+            let lost = trainer.throughput_lost || trainer.throughput.is_some();
+            (trainer.throughput, trainer.throughput_lost) = (None, lost);
+        }
+        63 => (trainer.loss, trainer.loss_lost) = (None, trainer.loss_lost || trainer.loss.is_some()),
+        64 => (trainer.quality, trainer.quality_lost) = (None, trainer.quality_lost || trainer.quality.is_some()),
+        65 => halve(&mut trainer.step_seconds, 100.0),
+        66 => halve(&mut trainer.data_wait_seconds, 100.0),
+        67 => halve(&mut trainer.throughput, 1e6),
+        68 => (60..=64).for_each(|what| lose_of_trainer(trainer, what)),
         _ => {}
     }
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 37;
+const LOSSES: u8 = 69;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -155,12 +214,9 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Kills: `activity` that lets utilisation stand in for a lost engine, `most_gpus` over the GPUs seen alone, `below`
-    /// on the mean, a contradiction that voids the whole evidence, shared GPUs that turn a veto into advice for all; advice
-    /// that silences `Underused`; `serial` without `kv_lost`, `has_room` or `spinning` without `sm_lost`, `no_progress`
-    /// without `progress_lost`; a queue that is compared with the mean of the others; replicas that say nothing left out.
+    /// Kills: what the next one kills, where only several losses together show it.
     #[test]
     fn lost_evidence_never_turns_into_a_refusal(seen in any_evidence(), losses in vec(loss(), 1..5)) {
         let mut fewer = seen.clone();
@@ -172,6 +228,32 @@ proptest! {
         let (before, after) = (judge(&seen), judge(&fewer));
 
         prop_assert!(refuses(before.lean) || !refuses(after.lean), "{:?} → {:?}\n{fewer:#?}", before.lean, after.lean);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Kills: `activity` that lets utilisation stand in for a lost engine, `most_gpus` over the GPUs seen alone, `below`
+    /// on the mean, a contradiction that voids the whole evidence, shared GPUs that turn a veto into advice for all; advice
+    /// that silences `Underused`; `serial` without `kv_lost`, `has_room` or `spinning` without `sm_lost`, `no_progress`
+    /// without `progress_lost` or `throughput_lost`; a queue that is compared with the mean of the others; replicas that say
+    /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without
+    /// `sm_lost`; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
+    /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
+    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
+    #[test]
+    fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
+        if refuses(judge(&seen).lean) {
+            return Ok(());
+        }
+        let all = seen.gpus.len().max(1);
+        for (what, of) in (0..LOSSES).flat_map(|what| [(what, 0..1), (what, 1..all), (what, 0..7)]) {
+            let mut fewer = seen.clone();
+            of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
+            let after = judge(&fewer).lean;
+            prop_assert!(!refuses(after), "{what} of {of:?}: {after:?}\n{fewer:#?}");
+        }
     }
 }
 

@@ -50,6 +50,9 @@ pub struct Rate {
     /// Output tokens of each request.
     #[serde(default = "output_tokens")]
     pub output_tokens: u32,
+    /// How unequal requests are: standard deviation of the logarithm of their lengths; 0 means all alike.
+    #[serde(default)]
+    pub length_spread: f64,
 }
 
 /// A rate that takes over.

@@ -62,8 +62,8 @@ impl NodeGroup {
 }
 
 impl Workload {
-    /// Checks one workload; paths begin at the workload.
-    pub(crate) fn check(&self) -> Result<(), Problem> {
+    /// Checks one workload: the path of the first field that is wrong, from the workload on, and what to do.
+    pub fn check(&self) -> Result<(), (String, String)> {
         if self.selector.match_labels.is_empty() {
             return Err(("selector.matchLabels".into(), "is empty; name at least one label of the pods".into()));
         }
@@ -97,6 +97,7 @@ impl Llm {
         positive("weightsGib", self.weights_gib)?;
         positive("tokenizer.cores", self.tokenizer.cores)?;
         not_negative("tokenizer.msPerRequest", self.tokenizer.ms_per_request)?;
+        self.cpu_pool.as_ref().map_or(Ok(()), |pool| positive("cpuPool.cores", pool.cores))?;
         self.max_tokens.as_ref().map_or(Ok(()), MaxTokens::check).map_err(|problem| under("maxTokens", problem))?;
         self.router.as_ref().map_or(Ok(()), Router::check).map_err(|problem| under("router", problem))
     }
@@ -108,6 +109,7 @@ impl Service {
         not_negative("cpuSecondsPerRequest", self.cpu_seconds_per_request)?;
         positive("concurrency", f64::from(self.concurrency))?;
         not_negative("gpuMemoryMib", self.gpu_memory_mib)?;
+        self.cpu_pool.as_ref().map_or(Ok(()), |pool| positive("cpuPool.cores", pool.cores))?;
         self.batch.as_ref().map_or(Ok(()), Batch::check).map_err(|problem| under("batch", problem))?;
         self.router.as_ref().map_or(Ok(()), Router::check).map_err(|problem| under("router", problem))
     }
@@ -122,6 +124,7 @@ impl Trace {
 impl Rate {
     fn check(&self) -> Result<(), Problem> {
         not_negative("perSecond", self.per_second)?;
+        not_negative("lengthSpread", self.length_spread)?;
         for (index, step) in self.steps.iter().enumerate() {
             not_negative(&format!("steps[{index}].perSecond"), step.per_second)?;
         }

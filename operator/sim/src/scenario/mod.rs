@@ -21,7 +21,9 @@ pub use serving::{Batch, MaxTokens, Router};
 pub use set::SetError;
 pub use span::Span;
 pub use telemetry::{CpuRows, GpuRows, Metrics, Telemetry};
-pub use training::{CpuPool, Exchange, Launch, Link, Loader, Phase, Phases, Precision, Since, Slow, Storage, Training};
+pub use training::{
+    CpuPool, Exchange, Launch, Link, Loader, Phase, Phases, Precision, Since, Slow, Storage, Training, Transfer,
+};
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};

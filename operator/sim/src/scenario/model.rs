@@ -1,6 +1,6 @@
 //! The causes: how a workload spends GPU, CPU and storage. No metric value can be written here.
 
-use super::{Batch, MaxTokens, Router, Span, Training};
+use super::{Batch, CpuPool, MaxTokens, Router, Span, Training};
 use serde::{Deserialize, Serialize};
 
 /// How a workload turns work into load.
@@ -45,6 +45,10 @@ pub struct Llm {
     pub weights_gib: f64,
     /// The CPU stage in front of the engine.
     pub tokenizer: Tokenizer,
+    /// Cores that the CPU stages of all replicas share, since their pods are packed on the same nodes; none means that
+    /// each has its own.
+    #[serde(default)]
+    pub cpu_pool: Option<CpuPool>,
     /// The cap on answers; none means that requests set none.
     #[serde(default)]
     pub max_tokens: Option<MaxTokens>,
@@ -80,6 +84,10 @@ pub struct Service {
     /// GPU memory in use on each GPU, MiB.
     #[serde(default = "service_memory")]
     pub gpu_memory_mib: f64,
+    /// Cores that the CPU stages of all replicas share, since their pods are packed on the same nodes; none means that
+    /// each has its own.
+    #[serde(default)]
+    pub cpu_pool: Option<CpuPool>,
     /// Dynamic batching in each replica; takes the place of `gpuSecondsPerRequest` and `concurrency`.
     #[serde(default)]
     pub batch: Option<Batch>,

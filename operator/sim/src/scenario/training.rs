@@ -33,6 +33,9 @@ pub struct Training {
     /// The storage that all replicas read from.
     #[serde(default)]
     pub storage: Storage,
+    /// Copies between host and GPU in each step while no kernel runs; none means that they hide behind the kernels.
+    #[serde(default)]
+    pub transfer: Option<Transfer>,
     /// Starting kernels one by one from the CPU; none means that it takes no time.
     #[serde(default)]
     pub launch: Option<Launch>,
@@ -113,6 +116,16 @@ pub struct Exchange {
     pub latency_seconds: f64,
     /// The link.
     pub over: Link,
+}
+
+/// Copies between host and GPU for which the kernels wait, as from pageable memory or an offloaded optimizer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Transfer {
+    /// Bytes to each GPU in a step.
+    pub bytes_per_step: f64,
+    /// Bytes a second that get through.
+    pub bytes_per_second: f64,
 }
 
 /// What gradients go over.
@@ -215,6 +228,10 @@ impl Training {
             not_negative("exchange.bytesPerStep", exchange.bytes_per_step)?;
             positive("exchange.bytesPerSecond", exchange.bytes_per_second)?;
             not_negative("exchange.latencySeconds", exchange.latency_seconds)?;
+        }
+        if let Some(transfer) = &self.transfer {
+            not_negative("transfer.bytesPerStep", transfer.bytes_per_step)?;
+            positive("transfer.bytesPerSecond", transfer.bytes_per_second)?;
         }
         if let Some(launch) = &self.launch {
             positive("launch.kernelsPerStep", launch.kernels_per_step)?;

@@ -46,6 +46,18 @@ pub fn charge(mean: f64, deviation: f64, limit: Option<f64>, seconds: f64) -> Us
     }
 }
 
+/// What becomes of `used` in `seconds` when only `share` cores are left of those that many pods share. Each task gets
+/// its turn by itself, so one of many waits nearly always.
+pub fn crowd(used: Usage, share: f64, seconds: f64) -> Usage {
+    let wanted = used.cpu_seconds / seconds;
+    if wanted <= share {
+        return used;
+    }
+    let none_waits = (1.0 - used.cpu_waiting / seconds) * (share / wanted).powf(wanted.max(1.0));
+    let (cpu_seconds, cpu_waiting) = (share * seconds, (1.0 - none_waits) * seconds);
+    Usage { cpu_seconds, cpu_waiting, cfs_throttled: 0.0, ..used }
+}
+
 fn density(z: f64) -> f64 {
     (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }

@@ -6,7 +6,7 @@ mod tokens;
 use super::{
     Tick,
     even::Even,
-    replica::{Replica, Stage, stuck_to},
+    replica::{Replica, Stage, shares, stuck_to},
     source::Arrival,
     usage::Ledger,
 };
@@ -52,10 +52,11 @@ impl LlmPool {
             self.held.push_back(request);
         }
         self.route(llm, replicas, tick.from);
+        let share = shares(llm.cpu_pool.as_ref(), replicas);
         for replica in replicas {
             let Some(engine) = self.engines.get_mut(&replica.uid) else { continue };
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
-            ledger.used += engine.run(llm, replica.cpu_limit, tick);
+            ledger.used += engine.run(llm, replica.cpu_limit, share, tick);
             // vLLM takes a fixed share of the card at its start and keeps it, whatever the load.
             ledger.level.gpu_memory_mib = f64::INFINITY;
             ledger.level.memory_bytes = 9e9;

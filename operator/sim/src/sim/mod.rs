@@ -3,6 +3,7 @@
 pub(crate) mod cfs;
 mod even;
 pub mod histogram;
+mod lengths;
 pub mod llm;
 mod replica;
 pub mod service;

@@ -1,6 +1,6 @@
 //! One pod as the models see it.
 
-use crate::scenario::Router;
+use crate::scenario::{CpuPool, Router};
 
 /// Where a replica is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,17 @@ impl Replica {
     pub fn ready(uid: impl Into<String>, gpus: u32, cpu_limit: Option<f64>) -> Self {
         Self { uid: uid.into(), stage: Stage::Ready, gpus, cpu_limit }
     }
+}
+
+/// Cores of a pool for each of the Ready replicas.
+pub(super) fn shares(pool: Option<&CpuPool>, replicas: &[Replica]) -> Option<f64> {
+    let ready = replicas.iter().filter(|replica| replica.stage == Stage::Ready).count();
+    pool.map(|pool| pool.cores / ready.max(1) as f64)
+}
+
+/// The smaller of two limits, where there is any.
+pub(super) fn tighter(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).min_by(f64::total_cmp)
 }
 
 /// The uids of the Ready replicas to which requests stick.

@@ -7,7 +7,7 @@ mod work;
 use super::{
     Tick, cfs,
     even::Even,
-    replica::{Replica, Stage, stuck_to},
+    replica::{Replica, Stage, shares, stuck_to, tighter},
     source::Arrival,
     usage::{Ledger, Usage},
 };
@@ -54,18 +54,20 @@ impl ServicePool {
         ledgers: &mut BTreeMap<String, Ledger>,
     ) {
         let batch = own_queue(service);
+        let share = shares(service.cpu_pool.as_ref(), replicas);
         self.follow(replicas, tick.from + service.warm_up.seconds(), batch.is_some());
         self.queue.extend(arrivals);
         match batch {
-            Some(_) => self.push(service, replicas),
-            None => self.pull(service, replicas, tick.until),
+            Some(_) => self.push(service, replicas, share),
+            None => self.pull(service, replicas, share, tick.until),
         }
         for replica in replicas {
             let Some((used, left, from)) = self.run(&replica.uid, batch.as_ref(), tick.until) else { continue };
             self.finished += left;
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
             ledger.used += used;
-            ledger.used += around(service, left as f64, tick.from < from, replica.cpu_limit, tick.length());
+            let around = around(service, left as f64, tick.from < from, replica.cpu_limit, tick.length());
+            ledger.used += share.map_or(around, |share| cfs::crowd(around, share, tick.length()));
             ledger.level.gpu_memory_mib = service.gpu_memory_mib;
             ledger.level.memory_bytes = 6e9;
         }
@@ -121,7 +123,7 @@ impl ServicePool {
     }
 
     /// The replica that has had a free slot for longest takes the next request.
-    fn pull(&mut self, service: &Service, replicas: &[Replica], until: f64) {
+    fn pull(&mut self, service: &Service, replicas: &[Replica], share: Option<f64>, until: f64) {
         let ready: Vec<&Replica> = replicas.iter().filter(|replica| replica.stage == Stage::Ready).collect();
         while let Some(request) = self.queue.front().copied() {
             let next = ready
@@ -130,13 +132,13 @@ impl ServicePool {
                 .min_by(|one, other| one.0.total_cmp(&other.0));
             let Some((start, replica)) = next.filter(|(start, _)| start.0 < until) else { return };
             let Some(server) = self.servers.get_mut(&replica.uid) else { return };
-            server.take(service, request, start.0, replica.cpu_limit);
+            server.take(service, request, start.0, tighter(replica.cpu_limit, share));
             self.queue.pop_front();
         }
     }
 
     /// Each request goes to the Ready replica with the fewest; those that stick, to one of theirs.
-    fn push(&mut self, service: &Service, replicas: &[Replica]) {
+    fn push(&mut self, service: &Service, replicas: &[Replica], share: Option<f64>) {
         let own = stuck_to(service.router.as_ref(), replicas);
         while !self.queue.is_empty() {
             let sticks = service.router.as_ref().is_some_and(|router| self.sticky.hit(router.pinned));
@@ -147,7 +149,7 @@ impl ServicePool {
             let Some(replica) = open.min_by_key(inside) else { return };
             let Some(batcher) = self.batchers.get_mut(&replica.uid) else { return };
             let Some(request) = self.queue.pop_front() else { return };
-            batcher.take(service, request, replica.cpu_limit);
+            batcher.take(service, request, tighter(replica.cpu_limit, share));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Turns a trace or a rate into arrivals, the same ones for the same seed.
 
+use super::lengths::Lengths;
 use crate::scenario::{Arrivals, Curve, ScenarioError, Trace};
 use flate2::read::GzDecoder;
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -46,6 +47,7 @@ pub struct Stretch {
 pub struct Source {
     folder: PathBuf,
     dice: StdRng,
+    lengths: Lengths,
     /// Expected arrivals still to pass before the next one.
     until_next: f64,
     rows: Arc<[Row]>,
@@ -69,6 +71,7 @@ impl Source {
         let mut source = Self {
             folder: folder.into(),
             dice,
+            lengths: Lengths::new(seed),
             until_next,
             rows: Arc::new([]),
             loaded: None,
@@ -103,7 +106,13 @@ impl Source {
     pub fn requests(&mut self, arrivals: &Arrivals, stretch: Stretch) -> Vec<Arrival> {
         match arrivals {
             Arrivals::Trace(trace) => self.replay(trace, stretch),
-            Arrivals::Rate(rate) => self.draw(arrivals, stretch, (rate.prompt_tokens, rate.output_tokens)),
+            Arrivals::Rate(rate) => {
+                let mut found = self.draw(arrivals, stretch, (rate.prompt_tokens, rate.output_tokens));
+                for request in found.iter_mut().filter(|_| rate.length_spread > 0.0) {
+                    *request = self.lengths.spread(*request, rate.length_spread);
+                }
+                found
+            }
             Arrivals::Series(series) => self.draw(arrivals, stretch, (series.prompt_tokens, series.output_tokens)),
         }
     }

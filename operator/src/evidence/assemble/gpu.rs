@@ -1,6 +1,7 @@
 //! What is known of a pod's GPUs.
 
 use super::{Samples, busier};
+use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
@@ -11,6 +12,8 @@ use wellfed_engine::span::Span;
 const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
 /// Samples of a number that stands still before it is called frozen.
 const FROZEN_FROM: usize = 3;
+/// Samples at the end that stand still, power too, before the whole exporter is called stuck.
+const STUCK_FROM: usize = 5;
 /// A GPU whose power moves by this share of it does not do the same all the time.
 const POWER_MOVES: f64 = 0.05;
 /// No standard deviation of numbers between 0 and 1 is larger.
@@ -39,9 +42,11 @@ impl History {
         let shared = self.is_shared(board);
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
+        let power = self.power(board, samples).filter(|_| whole);
         let measured = GpuEvidence {
             // Of a MIG instance these are the whole board's, which others use too.
-            power: self.power(board, samples).filter(|_| whole),
+            power,
+            power_lost: whole && power.is_none() && self.knew_power(board),
             nvlink: product.and_then(|product| {
                 let traffic = busier(samples.mean(Metric::NvlinkRx), samples.mean(Metric::NvlinkTx));
                 of_peak(traffic?, product.nvlink?)
@@ -52,7 +57,9 @@ impl History {
             }),
             pcie_rx: samples.mean(Metric::PcieRx),
             memory: samples.mean(Metric::Memory),
+            memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
+            product: self.product(board).and_then(Board::number),
             clocks_held: samples.mean(Metric::ClocksHeld),
             shared,
             ..GpuEvidence::default()
@@ -75,6 +82,11 @@ impl History {
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
         self.looks.back().is_some_and(|last| self.measured_gpu(board, metric, last.at))
+    }
+
+    /// Whether its power over a limit was known lately.
+    fn knew_power(&self, board: Id) -> bool {
+        self.ever(board, Metric::Power) && (self.ever(board, Metric::PowerLimit) || self.product(board).is_some())
     }
 
     /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.
@@ -122,14 +134,45 @@ fn swing(samples: &Samples<'_>) -> Option<Span> {
     }
     let mean = pairs().map(|(engine, _)| engine).sum::<f64>() / count as f64;
     let squares: f64 = pairs().map(|(engine, swing)| swing.mul_add(swing, (engine - mean).powi(2))).sum();
-    let deviation = |of: usize| (squares / of as f64).sqrt().min(LARGEST_SWING);
-    let missing = samples.expected > count;
-    let high = if missing { LARGEST_SWING } else { deviation(count) };
-    Some(Span { mean: deviation(count), low: deviation(samples.expected.max(count)), high })
+    Some(deviation(squares, count, samples.expected))
 }
 
-/// Every activity stands still to the last digit while the power moves: the exporter sends what it read long ago.
+/// The same of the memory in use, between the looks alone.
+fn memory_swing(samples: &Samples<'_>) -> Option<Span> {
+    let used = || samples.each(Metric::Memory);
+    let count = used().count();
+    if count == 0 {
+        return None;
+    }
+    let mean = used().sum::<f64>() / count as f64;
+    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.expected))
+}
+
+/// From the sum of the squares of `count` distances from the mean, of `expected` that there should be.
+fn deviation(squares: f64, count: usize, expected: usize) -> Span {
+    let deviation = |of: usize| (squares / of as f64).sqrt().min(LARGEST_SWING);
+    let high = if expected > count { LARGEST_SWING } else { deviation(count) };
+    Span { mean: deviation(count), low: deviation(expected.max(count)), high }
+}
+
+/// Every activity stands still to the last digit while the power moves, or the power stands still with it: the exporter
+/// sends what it read long ago.
 fn is_frozen(samples: &Samples<'_>) -> bool {
+    // A board's power is never the same for minutes, not even at rest.
+    let stuck = |metric: &Metric| stands_for(samples, *metric) >= STUCK_FROM || samples.each(*metric).next().is_none();
+    let power_stuck = stands_for(samples, Metric::Power) >= STUCK_FROM;
+    (power_stuck && ACTIVITY.iter().all(stuck)) || stands_against_power(samples)
+}
+
+/// Samples at the end that are the same to the last digit.
+fn stands_for(samples: &Samples<'_>, metric: Metric) -> usize {
+    let mut last = None;
+    samples
+        .each(metric)
+        .fold(0, |run, value| if last.replace(value.to_bits()) == Some(value.to_bits()) { run + 1 } else { 1 })
+}
+
+fn stands_against_power(samples: &Samples<'_>) -> bool {
     let (least, most) = samples
         .each(Metric::Power)
         .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));

@@ -12,6 +12,7 @@ impl History {
         let ever = |metric| self.ever_said(pod, metric);
         let waiting = if ever(Metric::WaitingForRoom) { Metric::WaitingForRoom } else { Metric::Waiting };
         let (kv, progress) = (samples.mean(Metric::Kv), samples.mean(Metric::Progress));
+        let first_token_seconds = samples.mean(Metric::FirstTokenSeconds);
         ServerEvidence {
             running: samples.mean(Metric::Running),
             waiting: samples.mean(waiting),
@@ -23,7 +24,8 @@ impl History {
             progress,
             progress_lost: progress.is_none() && ever(Metric::Progress),
             queue_seconds: samples.mean(Metric::QueueSeconds),
-            first_token_seconds: samples.mean(Metric::FirstTokenSeconds),
+            first_token_seconds,
+            first_token_lost: first_token_seconds.is_none() && ever(Metric::FirstTokenSeconds),
             whole_seconds: samples.mean(Metric::WholeSeconds),
             prompt_spread: samples.mean(Metric::PromptSpread),
             output_tokens: samples.mean(Metric::OutputTokens),

@@ -1,6 +1,7 @@
 //! Public bug reports about metrics, and what becomes of each here. The references are those of the issue trackers.
 
 use super::*;
+use wellfed_engine::evidence::GpuEvidence;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Gap, Lean};
 
@@ -109,16 +110,18 @@ fn dcgm_exporter_395_22_50_349_without_profiling_utilisation_stands_in() {
 
 #[test]
 fn dcgm_exporter_68_dcgm_303_profiling_of_zero_on_a_gpu_that_works_is_broken_telemetry() {
-    let broken = [
-        (Metric::Util, 100.0),
-        (Metric::Engine, 0.0),
-        (Metric::Tensor, 0.0),
-        (Metric::Dram, 0.0),
-        (Metric::Power, 600.0),
-        (Metric::PowerLimit, 700.0),
-    ];
+    let broken = |minute: i64| {
+        [
+            (Metric::Util, 100.0),
+            (Metric::Engine, 0.0),
+            (Metric::Tensor, 0.0),
+            (Metric::Dram, 0.0),
+            (Metric::Power, 600.0 + 0.1 * minute as f64),
+            (Metric::PowerLimit, 700.0),
+        ]
+    };
 
-    assert_eq!(lean(|minute| labelled(minute, &broken, &OF_A)), Lean::Unknown(Gap::Contradiction { gpus: 1 }));
+    assert_eq!(lean(|minute| labelled(minute, &broken(minute), &OF_A)), Lean::Unknown(Gap::Contradiction { gpus: 1 }));
 }
 
 #[test]
@@ -129,7 +132,13 @@ fn gpu_monitoring_tools_188_values_that_stand_still_while_the_power_moves_are_st
     let frozen = evidence(|minute| with_power(minute, watts(minute)));
     assert_eq!((frozen.gpus[0].activity(), frozen.gpus[0].engine_lost), (None, true));
     assert_eq!(judge(&frozen).lean, UNSEEN);
-    assert!(matches!(lean(|minute| with_power(minute, 300.0)), Lean::Refuse(_)), "an even load draws even power");
+    let even = lean(|minute| with_power(minute, 300.0 + 0.1 * minute as f64));
+    assert!(matches!(even, Lean::Refuse(_)), "an even load draws even power");
+    assert_eq!(
+        lean(|minute| with_power(minute, 300.0)),
+        UNSEEN,
+        "no board draws the same to the last digit for minutes"
+    );
 }
 
 #[test]
@@ -159,7 +168,7 @@ fn dcgm_202_blank_values_are_unknown_until_samples_resume() {
 fn dcgm_exporter_readme_sentinels_and_impossible_values_are_no_samples() {
     for value in [9_223_372_036_854_775_794.0, f64::NAN, -1.0, 101.0, 1.0e9, f64::INFINITY] {
         let seen = evidence(|minute| labelled(minute, &[(Metric::Util, value), (Metric::Engine, value)], &OF_A));
-        assert_eq!(seen.gpus.iter().filter_map(|gpu| gpu.activity()).count(), 0, "{value}");
+        assert_eq!(seen.gpus.iter().filter_map(GpuEvidence::activity).count(), 0, "{value}");
     }
 }
 

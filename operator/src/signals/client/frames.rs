@@ -5,18 +5,39 @@
 
 /// The largest row, and the largest envelope, in bytes.
 const LARGEST: usize = 64 * 1024;
+/// The most that is open at once.
+const DEEPEST: usize = 64;
 
 /// A cut that is under way.
 #[derive(Debug, Default)]
 pub struct Frames {
     /// What is open, outermost first: an object or not.
     open: Vec<bool>,
-    in_text: bool,
-    escaped: bool,
+    quotes: Quotes,
+    place: Place,
     /// The beginning of a row that the last chunk broke off.
     begun: Vec<u8>,
-    in_row: bool,
     envelope: Vec<u8>,
+}
+
+/// Whether a byte is part of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Quotes {
+    #[default]
+    Outside,
+    Inside,
+    /// The next byte means itself.
+    Escaped,
+}
+
+/// Where the next byte belongs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Envelope,
+    Row,
+    /// Behind a row, whose comma goes with it.
+    Behind,
 }
 
 /// Why a cut ends early.
@@ -34,38 +55,33 @@ const BEFORE_A_ROW: [bool; 3] = [true, true, false];
 impl Frames {
     /// Takes the next bytes, and calls `each` with every row that is whole now, until one is refused.
     pub fn take<E>(&mut self, chunk: &[u8], mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), CutShort<E>> {
-        let mut row_from = 0;
+        let mut from = 0;
         for (at, byte) in chunk.iter().enumerate() {
-            if self.in_text {
-                self.text(*byte);
-            } else {
-                match byte {
-                    b'"' => self.in_text = true,
-                    b'{' | b'[' => {
-                        if !self.in_row && *byte == b'{' && self.open == BEFORE_A_ROW {
-                            (self.in_row, row_from) = (true, at);
-                        }
-                        self.open.push(*byte == b'{');
+            let was_text = self.quotes != Quotes::Outside;
+            self.quotes = self.quotes.after(*byte);
+            match byte {
+                _ if was_text => {}
+                b'{' | b'[' => {
+                    if self.place != Place::Row && *byte == b'{' && self.open == BEFORE_A_ROW {
+                        (self.place, from) = (Place::Row, at);
                     }
-                    b'}' | b']' => {
-                        self.open.pop();
-                        if self.in_row && self.open == BEFORE_A_ROW {
-                            self.whole(&chunk[row_from..=at], &mut each).map_err(CutShort::Refused)?;
-                            continue;
-                        }
-                    }
-                    _ => {}
+                    self.open.push(*byte == b'{');
                 }
+                b'}' | b']' => {
+                    self.open.pop();
+                    if self.place == Place::Row && self.open == BEFORE_A_ROW {
+                        self.whole(&chunk[from..=at], &mut each).map_err(CutShort::Refused)?;
+                        continue;
+                    }
+                }
+                _ => {}
             }
-            let between_rows = *byte == b',' && !self.in_text && self.open == BEFORE_A_ROW;
-            if !self.in_row && !between_rows {
-                self.envelope.push(*byte);
-            }
+            self.around(*byte);
         }
-        if self.in_row {
-            self.begun.extend_from_slice(&chunk[row_from..]);
+        if self.place == Place::Row {
+            self.begun.extend_from_slice(&chunk[from..]);
         }
-        if self.begun.len().max(self.envelope.len()) > LARGEST || self.open.len() > 64 {
+        if self.begun.len().max(self.envelope.len()) > LARGEST || self.open.len() > DEEPEST {
             return Err(CutShort::TooLarge);
         }
         Ok(())
@@ -76,17 +92,21 @@ impl Frames {
         &self.envelope
     }
 
-    const fn text(&mut self, byte: u8) {
-        match byte {
-            _ if self.escaped => self.escaped = false,
-            b'\\' => self.escaped = true,
-            b'"' => self.in_text = false,
-            _ => {}
+    /// A byte that ends no row.
+    fn around(&mut self, byte: u8) {
+        match self.place {
+            Place::Row => return,
+            Place::Behind if byte.is_ascii_whitespace() => return,
+            Place::Behind | Place::Envelope => {}
+        }
+        let was = std::mem::take(&mut self.place);
+        if was == Place::Envelope || byte != b',' {
+            self.envelope.push(byte);
         }
     }
 
     fn whole<E>(&mut self, rest: &[u8], each: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        self.in_row = false;
+        self.place = Place::Behind;
         if self.begun.is_empty() {
             return each(rest);
         }
@@ -94,6 +114,17 @@ impl Frames {
         let done = each(&self.begun);
         self.begun.clear();
         done
+    }
+}
+
+impl Quotes {
+    const fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::Outside, b'"') | (Self::Escaped, _) => Self::Inside,
+            (Self::Outside, _) | (Self::Inside, b'"') => Self::Outside,
+            (Self::Inside, b'\\') => Self::Escaped,
+            (Self::Inside, _) => Self::Inside,
+        }
     }
 }
 
@@ -133,8 +164,8 @@ mod tests {
         let nothing = |_: &[u8]| Ok::<(), ()>(());
         frames.take(br#"{"data":{"result":[{"metric":{"a":""#, nothing).unwrap();
 
-        assert_eq!(frames.take(&[b'x'; LARGEST], nothing), Err(CutShort::TooLarge));
-        assert_eq!(Frames::default().take(&[b'x'; LARGEST + 1], nothing), Err(CutShort::TooLarge));
+        assert_eq!(frames.take(&vec![b'x'; LARGEST], nothing), Err(CutShort::TooLarge));
+        assert_eq!(Frames::default().take(&vec![b'x'; LARGEST + 1], nothing), Err(CutShort::TooLarge));
         assert_eq!(Frames::default().take(&[b'['; 100], nothing), Err(CutShort::TooLarge));
     }
 }

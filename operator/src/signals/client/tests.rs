@@ -1,3 +1,5 @@
+mod rows;
+
 use std::sync::Arc;
 
 use axum::extract::Form;

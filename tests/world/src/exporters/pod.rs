@@ -98,7 +98,7 @@ fn service(finished: u64, inside: usize) -> String {
     text.finish()
 }
 
-/// Triton's names (triton-inference-server/server docs/user_guide/metrics.md), and the lengths that the model sees.
+/// Triton's names (triton-inference-server/server `docs/user_guide/metrics.md`), and the lengths that the model sees.
 fn triton(model: &str, batcher: &Batcher) -> String {
     let labels = [("model", model), ("version", "1")];
     let micros = |seconds: f64| (seconds * 1e6).round();

@@ -6,6 +6,7 @@ use crate::{
     sim::{
         Tick, cfs,
         histogram::{FIRST_TOKEN, Histogram, REQUEST, TOKENS},
+        replica::tighter,
         usage::Usage,
     },
 };
@@ -123,11 +124,12 @@ impl Engine {
         back
     }
 
-    /// Runs iterations over `tick`; the last may end a little later, and the next call starts there.
-    pub fn run(&mut self, llm: &Llm, cpu_limit: Option<f64>, tick: Tick) -> Usage {
+    /// Runs iterations over `tick`; the last may end a little later, and the next call starts there. `share` is what the
+    /// server gets of the cores that it shares with others.
+    pub fn run(&mut self, llm: &Llm, cpu_limit: Option<f64>, share: Option<f64>, tick: Tick) -> Usage {
         self.kv_capacity = llm.kv_capacity_tokens;
-        let spare = cpu_limit.map(|limit| limit - ENGINE_CORES);
-        let tokenizers = self.tokenizing.run(&llm.tokenizer, spare, tick);
+        let left = tighter(cpu_limit, share).map(|limit| limit - ENGINE_CORES);
+        let tokenizers = self.tokenizing.run(&llm.tokenizer, left, tick);
         let mut used = Usage::default();
         let mut idle = 0.0;
         while self.clock < tick.until {
@@ -142,7 +144,7 @@ impl Engine {
         }
         let cores = tokenizers + ENGINE_CORES * (1.0 - idle / tick.length());
         used += cfs::charge(cores, 0.05 * cores, cpu_limit, tick.length());
-        used
+        share.map_or(used, |share| cfs::crowd(used, share, tick.length()))
     }
 
     fn collect(&mut self) {

@@ -34,10 +34,11 @@ pub(super) struct Part {
 pub(super) fn steps(training: &Training, pace: &Pace, part: Part, steps: f64, seconds: f64) -> Usage {
     let busy = steps * pace.step / seconds;
     let bytes = steps * pace.samples * training.loader.bytes_per_sample;
+    let copied = training.transfer.as_ref().map_or(0.0, |copy| steps * copy.bytes_per_step);
     let periods = pace.throttled.map_or(0.0, |_| seconds / cfs::PERIOD);
     let cores = pace.loader_cores + MAIN_CORES + pace.launch / pace.step;
     let mut used = Usage {
-        pcie_rx_bytes: bytes,
+        pcie_rx_bytes: bytes + copied,
         pcie_tx_bytes: bytes / 100.0,
         held_seconds: if part.held { seconds * busy } else { 0.0 },
         cpu_seconds: cores * busy * seconds,
@@ -57,7 +58,7 @@ pub(super) fn steps(training: &Training, pace: &Pace, part: Part, steps: f64, se
 /// The GPU's part of `steps` steps: its own kernels, then it spins until the slowest is there and the exchange is done.
 fn kernels(training: &Training, pace: &Pace, clock: f64, steps: f64) -> Usage {
     let own = pace.compute / clock;
-    let spin = pace.front - own.max(pace.launch) + pace.exchange;
+    let spin = pace.front - pace.copy - own.max(pace.launch) + pace.exchange;
     let fill = training.launch.as_ref().map_or(1.0, |launch| pace.compute / launch.kernels_per_step / FULL_KERNEL);
     let work = own * fill.min(1.0);
     let (tensor, fp32) = PIPES[usize::from(training.precision == Precision::Fp32)];

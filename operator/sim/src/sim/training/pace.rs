@@ -24,6 +24,8 @@ pub struct Pace {
     pub compute: f64,
     /// Time in which the CPU starts them, seconds.
     pub launch: f64,
+    /// Time in which kernels wait for copies between host and GPU, seconds.
+    pub copy: f64,
     /// Time until the slowest replica has computed, seconds.
     pub front: f64,
     /// Gradient exchange in it, seconds.
@@ -48,9 +50,10 @@ impl Pace {
         let compute = training.gpu_seconds_per_step * slower * samples / training.samples_per_step;
         let launch = training.launch.as_ref().map_or(0.0, |launch| launch.kernels_per_step * launch.seconds_per_kernel);
         let slowest = training.slow.as_ref().filter(|slow| slow.replicas > 0).map_or(1.0, |slow| slow.clock);
-        let front = (compute / slowest).max(launch);
+        let copy = training.transfer.as_ref().map_or(0.0, |copy| copy.bytes_per_step / copy.bytes_per_second);
+        let front = (compute / slowest).max(launch) + copy;
         let ring = Ring::of(training, count, compute);
-        let gpu = Self { samples, compute, launch, front, exchange: ring.seconds, ring, ..Self::default() };
+        let gpu = Self { samples, compute, launch, copy, front, exchange: ring.seconds, ring, ..Self::default() };
         gpu.fed(training, count, limit)
     }
 

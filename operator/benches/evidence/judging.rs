@@ -1,0 +1,135 @@
+//! Looks → opinions, for 10,000 workloads of one pod with eight GPUs each.
+
+use crate::counting::calls;
+use criterion::Criterion;
+use jiff::{SignedDuration, Timestamp};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use wellfed::evidence::{History, Metric, Slice, Watched, WatchedPod};
+use wellfed_engine::evidence::Evidence;
+use wellfed_engine::judge;
+use wellfed_engine::opinion::Lean;
+use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
+use wellfed_engine::rules::Thresholds;
+
+const WORKLOADS: usize = 10_000;
+const GPUS: usize = 8;
+const MINUTES: i64 = 10;
+/// All of them judged, best of five.
+const LIMIT: Duration = Duration::from_millis(150);
+/// Gathering the evidence on all of them, best of five: a tenth of a second here, and the lane has a minute.
+const GATHER_LIMIT: Duration = Duration::from_millis(300);
+/// Allocations while a workload is judged about which no rule has anything to say.
+const ALLOCATIONS: usize = 0;
+const START: Timestamp = Timestamp::constant(1_800_000_000, 0);
+
+/// Whether the limits hold. Not `whole`: only that it runs.
+pub fn run(whole: bool) -> bool {
+    let size = if whole { WORKLOADS } else { 20 };
+    let (history, watched) = (history(size), watched(size));
+    let evidence = || -> Vec<Evidence> { watched.iter().filter_map(|one| history.evidence(one)).collect() };
+    let seen = evidence();
+    let refused = seen.iter().filter(|seen| matches!(judge(seen).lean, Lean::Refuse(_))).count();
+    let quiet = seen.iter().find(|seen| judge(seen).findings.is_empty());
+    let (Some(quiet), true) = (quiet, seen.len() == size && refused == size / 4) else {
+        eprintln!("the evidence is not as it should be: {} of {size}, {refused} refused", seen.len());
+        return false;
+    };
+    let (_, allocations) = calls(|| black_box(judge(black_box(quiet))));
+    if !whole {
+        return true;
+    }
+    let mut criterion = Criterion::default().configure_from_args().sample_size(10);
+    criterion.bench_function("judge 10,000 workloads of 8 GPUs", |bencher| {
+        bencher.iter_with_large_drop(|| seen.iter().map(judge).collect::<Vec<_>>());
+    });
+    let gathered = best(|| evidence().len());
+    let judged = best(|| seen.iter().map(|seen| judge(black_box(seen))).filter(|one| one.findings.is_empty()).count());
+    println!("gather {MINUTES} looks: {gathered:.3?} of at most {GATHER_LIMIT:?}");
+    println!("judge: {judged:.3?} of at most {LIMIT:?}");
+    println!("allocations while nothing is found: {allocations} of at most {ALLOCATIONS}");
+    judged <= LIMIT && gathered <= GATHER_LIMIT && allocations == ALLOCATIONS
+}
+
+fn best(work: impl Fn() -> usize) -> Duration {
+    let runs = (0..5).map(|_| {
+        let began = Instant::now();
+        black_box(work());
+        began.elapsed()
+    });
+    runs.min().unwrap_or(Duration::MAX)
+}
+
+fn pod(workload: usize) -> String {
+    format!("train-{workload}-0")
+}
+
+/// A quarter waits for its data; the others work, about whom there is nothing to say.
+fn history(size: usize) -> History {
+    let mut history = History::every(SignedDuration::from_mins(1));
+    for minute in 1..=MINUTES {
+        let mut slice = Slice::ending(START + SignedDuration::from_mins(minute));
+        for workload in 0..size {
+            let (key, starved) = (("bench".to_owned(), pod(workload)), workload % 4 == 0);
+            for gpu in 0..GPUS {
+                let name = format!("GPU-{workload:08x}-{gpu}");
+                for (metric, value) in gpu_values(starved) {
+                    slice.note_gpu(&key, &name, metric, value);
+                }
+                slice.note_product(&name, "NVIDIA H100 80GB HBM3");
+            }
+            slice.note_container(&key, "main", Metric::Cores, if starved { 7.8 } else { 3.0 });
+            slice.note_container(&key, "main", Metric::Throttled, if starved { 0.4 } else { 0.0 });
+        }
+        history.push(slice, SignedDuration::from_hours(2));
+    }
+    history
+}
+
+fn gpu_values(starved: bool) -> [(Metric, f64); 11] {
+    let either = |hungry, fed| if starved { hungry } else { fed };
+    [
+        (Metric::Util, either(22.0, 60.0)),
+        (Metric::Engine, either(0.22, 0.6)),
+        (Metric::Swing, 0.05),
+        (Metric::Sm, either(0.12, 0.55)),
+        (Metric::Dram, either(0.05, 0.3)),
+        (Metric::Tensor, either(0.04, 0.2)),
+        (Metric::PcieRx, 1.0e8),
+        (Metric::PcieTx, 1.0e8),
+        (Metric::Memory, 0.6),
+        (Metric::Clock, 1_900.0),
+        (Metric::Power, either(200.0, 450.0)),
+    ]
+}
+
+fn watched(size: usize) -> Vec<Watched> {
+    let minute = SignedDuration::from_mins(1);
+    let gate = GatePolicy {
+        mode: GateMode::Enforce,
+        window: minute * 10,
+        expiry: minute * 30,
+        spacing: minute / 2,
+        warm_up: SignedDuration::ZERO,
+        on_unknown: OnUnknown::Hold,
+        thresholds: Thresholds::default(),
+    };
+    let one = |workload: usize| Watched {
+        uid: format!("uid-{workload}"),
+        namespace: "bench".to_owned(),
+        class: Class::Training,
+        gate,
+        since: START,
+        pods: vec![WatchedPod {
+            name: pod(workload),
+            ready_since: START - minute,
+            container: "main".to_owned(),
+            cpu_limit: Some(8.0),
+            gpus: u32::try_from(GPUS).unwrap_or(u32::MAX),
+        }],
+        exits: Vec::new(),
+        slo_breached: false,
+        sharded: false,
+    };
+    (0..size).map(one).collect()
+}

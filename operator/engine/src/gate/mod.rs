@@ -1,0 +1,210 @@
+//! From opinions to a verdict: three in a row to veto, two to release, so that neither flaps.
+
+mod count;
+mod life;
+mod shown;
+mod trial;
+
+use crate::figures::{Figures, SignalFigures};
+use crate::memory::Moment;
+use crate::opinion::{Gap, Lean, Opinion, Weight};
+use crate::policy::GatePolicy;
+use crate::rules::RuleName;
+use crate::world::Workload;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use trial::Backlog;
+
+pub use count::Count;
+pub use life::{Fate, Life, Retest, SHOWN_AFTERWARDS, State};
+pub use shown::{MOST_SHOWN, Shown};
+pub use trial::{CHECKLIST, Ceiling, Check, Gain, Trial};
+
+/// Evaluations in a row that make a finding stand.
+pub const TO_STAND: u32 = 3;
+/// Evaluations in a row without it that end a finding.
+pub const TO_END: u32 = 2;
+
+/// Rules counted or under test at a time: what is remembered of a workload must fit into its status.
+const MOST: usize = 10;
+
+/// What the gate has counted; part of a workload's memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateMemory {
+    /// The evidence last counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Moment>,
+    /// What it leaned to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lean: Option<Lean>,
+    /// What the last evaluation that let growth pass rested on; shown while nothing grows, never decided on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Passed>,
+    /// One count a rule that fired lately.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Count>,
+    /// How well it did by the last evaluation that could tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
+    /// What the pods are made from, as last seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// What is tested again since that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retest: Option<Retest>,
+    /// Growth whose gain is not known yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
+    /// Growth that brought nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
+    /// When a latency objective last let growth pass that was held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slo_passed: Option<Moment>,
+}
+
+/// Growth was let pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passed {
+    /// The rule that spoke for it, if one did.
+    pub by: Option<RuleName>,
+}
+
+/// Whether more GPUs would help, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Nothing speaks against it; the rule that speaks for it, if one does.
+    Allow {
+        /// A rule that found the GPUs at work.
+        by: Option<RuleName>,
+    },
+    /// A cause that more GPUs do not fix.
+    Refuse {
+        /// The cause.
+        rule: RuleName,
+        /// When the veto ends by itself.
+        expires: Moment,
+    },
+    /// No verdict.
+    Unknown(Gap),
+}
+
+impl GateMemory {
+    /// Takes in one cycle's look at `workload`, whose demand has exceeded its replicas since `backlog`.
+    pub fn look(&mut self, workload: &Workload, backlog: Option<Timestamp>, now: Timestamp) {
+        let policy = &workload.policy.gate;
+        self.note_template(workload.template.as_ref(), now);
+        let settled = workload.is_settled(policy.warm_up, now);
+        self.age_retest(settled, policy, now);
+        let (last, opinion) = (self.counted, workload.opinion.as_ref().filter(|opinion| !self.is_mixed(opinion.at)));
+        let signals = self.signals(workload, opinion, now);
+        let fresh = self.count(opinion, policy, now);
+        if let Some(opinion) = fresh {
+            self.figures = self.figures.map(|figures| Figures { signals, ..figures });
+            self.retest(opinion, last, policy);
+        }
+        let (current, class) = (workload.current(), workload.policy.class);
+        self.try_on(&Backlog { opinion: fresh, since: backlog, current, settled, class }, policy, now);
+    }
+
+    /// What the workload's own signals say, blended into what they said before.
+    fn signals(&self, workload: &Workload, opinion: Option<&Opinion>, now: Timestamp) -> SignalFigures {
+        let before = self.figures.map(|figures| figures.signals).unwrap_or_default();
+        let (Some(last), Some(_)) = (self.counted, opinion) else {
+            return SignalFigures::blended(before, &workload.measures, workload.current(), 1.0);
+        };
+        let share = now.duration_since(last.0).as_secs_f64() / workload.policy.gate.window.as_secs_f64().max(1.0);
+        SignalFigures::blended(before, &workload.measures, workload.current(), share)
+    }
+
+    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; an expired
+    /// veto starts anew.
+    pub fn count<'a>(
+        &mut self,
+        opinion: Option<&'a Opinion>,
+        policy: &GatePolicy,
+        now: Timestamp,
+    ) -> Option<&'a Opinion> {
+        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
+        self.slo_passed.take_if(|at| now >= at.plus(policy.window));
+        if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
+            self.forget();
+        }
+        let opinion = opinion.filter(|opinion| self.is_fresh(opinion, policy))?;
+        self.counted = Some(Moment::of(opinion.at));
+        self.lean = Some(opinion.lean);
+        count::add(&mut self.counts, opinion);
+        self.drop_the_least();
+        if !matches!(opinion.lean, Lean::Unknown(_)) {
+            self.figures = Some(opinion.facts.figures);
+        }
+        self.passed = (opinion.lean == Lean::Allow).then(|| Passed { by: self.supporter() });
+        Some(opinion)
+    }
+
+    /// What is shown while nothing grows: the last verdict, until it is asked again.
+    pub fn last_said(&self, policy: &GatePolicy) -> Verdict {
+        match (self.verdict(policy), self.passed) {
+            (Verdict::Unknown(Gap::NotAsked), Some(passed)) => Verdict::Allow { by: passed.by },
+            (verdict, _) => verdict,
+        }
+    }
+
+    /// What was seen a whole window ago says nothing about now, and is in a row with nothing. What stands, stands.
+    fn forget(&mut self) {
+        self.lean = None;
+        self.counts.retain(|count| count.standing.is_some());
+        if self.counts.is_empty() {
+            self.figures = None;
+        }
+    }
+
+    fn is_fresh(&self, opinion: &Opinion, policy: &GatePolicy) -> bool {
+        self.counted.is_none_or(|last| opinion.at.duration_since(last.0) >= policy.spacing)
+    }
+
+    /// Of too many what is over goes first; then what matters least, advice before what refuses, and of those the latest.
+    fn drop_the_least(&mut self) {
+        let mut none = Vec::new();
+        let lives = self.retest.as_mut().map_or(&mut none, |retest| &mut retest.lives);
+        while self.counts.len() + lives.len() > MOST {
+            let over = lives.iter().rposition(|life| !life.is_running());
+            let life = (0..lives.len()).max_by_key(|at| lives[*at].weight);
+            let count = (0..self.counts.len()).max_by_key(|at| self.counts[*at].weight);
+            match (over, life, count) {
+                (Some(over), ..) => drop(lives.remove(over)),
+                (None, Some(life), Some(count)) if lives[life].weight > self.counts[count].weight => {
+                    lives.remove(life);
+                }
+                (None, _, Some(count)) => drop(self.counts.remove(count)),
+                (None, Some(life), None) => drop(lives.remove(life)),
+                (None, None, None) => break,
+            }
+        }
+    }
+
+    /// The verdict as far as it has been counted.
+    pub fn verdict(&self, policy: &GatePolicy) -> Verdict {
+        let vetoes = || self.counts.iter().filter(|count| count.weight == Weight::Veto);
+        if let Some((count, since)) = vetoes().find_map(|count| Some((count, count.standing?))) {
+            return Verdict::Refuse { rule: count.rule, expires: Moment(since.plus(policy.expiry)) };
+        }
+        if let Some(rule) = self.retests() {
+            return Verdict::Unknown(Gap::Retesting { rule });
+        }
+        match self.lean {
+            None => Verdict::Unknown(Gap::NotAsked),
+            Some(Lean::Unknown(gap)) => Verdict::Unknown(gap),
+            Some(Lean::Refuse(_)) => {
+                let seen = vetoes().map(|count| count.hits).max().unwrap_or(0);
+                Verdict::Unknown(Gap::Counting { seen, needed: TO_STAND })
+            }
+            Some(Lean::Allow) => Verdict::Allow { by: self.supporter() },
+        }
+    }
+
+    fn supporter(&self) -> Option<RuleName> {
+        self.counts.iter().find(|count| count.weight.supports()).map(|count| count.rule)
+    }
+}

@@ -1,0 +1,87 @@
+//! The findings of a workload as they are shown.
+
+use super::life::{Fate, Retest, State};
+use super::trial::Gain;
+use super::{Count, GateMemory};
+use crate::figures::{Figures, Worse};
+use crate::finding::{FindingName, is_fault};
+use crate::memory::Moment;
+use crate::opinion::Weight;
+
+/// The most that are shown.
+pub const MOST_SHOWN: usize = 10;
+
+/// One finding, without the numbers that made it one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// Which.
+    pub name: FindingName,
+    /// What it does, or did.
+    pub weight: Weight,
+    /// How it stands.
+    pub state: State,
+    /// When it was first seen.
+    pub first: Moment,
+    /// Since when it is in this state.
+    pub since: Moment,
+    /// Before and after the pod template changed, if it did. The second is of the last evaluation: what decided, when this
+    /// state began.
+    pub figures: Option<(Figures, Option<Figures>)>,
+    /// What is worse than before, where that is why it regressed.
+    pub worse: Option<Worse>,
+    /// What growth brought, where that is the finding.
+    pub gain: Option<Gain>,
+}
+
+impl Shown {
+    fn of(name: FindingName, weight: Weight, state: State, (first, since): (Moment, Moment)) -> Self {
+        Self { name, weight, state, first, since, figures: None, worse: None, gain: None }
+    }
+}
+
+impl GateMemory {
+    /// The findings that stand, without those that only speak for more GPUs.
+    pub fn findings(&self) -> impl Iterator<Item = &Count> {
+        self.counts.iter().filter(|count| count.is_shown())
+    }
+
+    /// Everything that is shown: what stands, and what becomes of what stood; what refuses first.
+    pub fn shown(&self) -> Vec<Shown> {
+        let mut all: Vec<_> = self
+            .ceiling
+            .iter()
+            .map(|ceiling| {
+                let times = (ceiling.at, ceiling.at);
+                let shown = Shown::of(FindingName::ScaleOutIneffective, Weight::Veto, State::Open, times);
+                Shown { gain: Some(ceiling.gain), ..shown }
+            })
+            .collect();
+        let untested = |count: &&Count| {
+            let mut lives = self.retest.iter().flat_map(|retest| &retest.lives);
+            !lives.any(|life| life.rule == count.rule)
+        };
+        // What was tried outranks what a rule makes of busy GPUs.
+        let holds = |count: &&Count| self.ceiling.is_none() || is_fault(count.rule);
+        all.extend(self.findings().filter(untested).filter(holds).map(|count| {
+            let times = (count.first, count.standing.unwrap_or(count.first));
+            Shown::of(FindingName::Rule(count.rule), count.weight, State::Open, times)
+        }));
+        all.extend(self.retest.iter().flat_map(|retest| under_retest(retest, self.figures)));
+        all.sort_by_key(|shown| shown.weight);
+        all.truncate(MOST_SHOWN);
+        all
+    }
+}
+
+fn under_retest(retest: &Retest, now: Option<Figures>) -> impl Iterator<Item = Shown> {
+    retest.lives.iter().map(move |life| {
+        let (state, since) = life.state(retest);
+        let after = now.filter(|_| !life.is_running());
+        let worse = match life.fate {
+            Fate::Worse(_, what) => Some(what),
+            Fate::Retesting(_) | Fate::Resolved(_) | Fate::Again(_) => None,
+        };
+        let shown = Shown::of(FindingName::Rule(life.rule), life.weight, state, (life.first, since));
+        Shown { figures: Some((retest.before, after)), worse, ..shown }
+    })
+}

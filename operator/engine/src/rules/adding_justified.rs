@@ -1,0 +1,27 @@
+//! Nothing speaks against more GPUs, and those that are there have been busy for long.
+
+use super::{Rule, RuleName, Says, saturated};
+use crate::evidence::Evidence;
+use crate::opinion::Weight;
+
+/// GPUs at work over a whole window, all of which demand was above target. Shown, so that the money has its reason; it
+/// decides nothing, since growth passes without it too.
+pub struct AddingJustified;
+
+impl Rule for AddingJustified {
+    fn name(&self) -> RuleName {
+        RuleName::AddingJustified
+    }
+
+    fn cause(&self) -> &'static str {
+        "GPUs are busy with real work for long, and demand exceeds its target"
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        if seen.covered >= seen.gate.window && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
+            Says::Unopposed(Weight::Either, saturated::measured(seen))
+        } else {
+            Says::NotMine
+        }
+    }
+}

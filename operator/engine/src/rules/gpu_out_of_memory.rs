@@ -1,0 +1,41 @@
+//! Containers end because GPU memory does not suffice.
+
+use super::{Certainty, Rule, RuleName, Says};
+use crate::evidence::Evidence;
+use crate::opinion::{Measure, Quantity, Weight};
+use crate::policy::Class;
+
+/// More replicas have the same memory each. One exit stops a trainer; a service goes on without the replica, so a single
+/// one among many only advises.
+pub struct GpuOutOfMemory;
+
+impl Rule for GpuOutOfMemory {
+    fn name(&self) -> RuleName {
+        RuleName::GpuOutOfMemory
+    }
+
+    fn cause(&self) -> &'static str {
+        "GPU memory does not suffice"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::Counted
+    }
+
+    fn infers(&self) -> bool {
+        false
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        let exits: f64 = seen.containers.iter().map(|one| f64::from(one.exits.gpu_memory)).sum();
+        if exits < 1.0 {
+            return Says::NotMine;
+        }
+        let hit = seen.containers.iter().filter(|one| one.exits.gpu_memory > 0).count() as f64;
+        let many = hit >= seen.gate.thresholds.memory_exits_from * seen.containers.len() as f64;
+        let weight = if many || seen.class == Class::Training { Weight::Veto } else { Weight::Advice };
+        let memory = seen.gpu_mean(|gpu| gpu.memory).map(|used| Measure::of(Quantity::MemoryUsed, used, None));
+        let exits = Measure::of(Quantity::GpuMemoryExits, exits, Some(1.0));
+        Says::Found(weight, [Some(exits), memory].into_iter().flatten().collect())
+    }
+}

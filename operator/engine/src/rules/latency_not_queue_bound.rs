@@ -1,0 +1,77 @@
+//! Requests are late although none of them waits: the model itself takes too long.
+
+use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
+use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
+use crate::opinion::{Measure, Quantity, Weight};
+
+/// The objective is exceeded while the queue is a small share of the latency. It refuses only where requests do not slow
+/// each other down either: a server that takes everything in at once queues inside its batch, and more replicas help it.
+pub struct LatencyNotQueueBound;
+
+impl Rule for LatencyNotQueueBound {
+    fn name(&self) -> RuleName {
+        RuleName::LatencyNotQueueBound
+    }
+
+    fn cause(&self) -> &'static str {
+        "answers are late although no request waits"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::Counted
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        if !(seen.slo_breached && seen.most_servers(|server| unqueued(server, seen))) {
+            return Says::NotMine;
+        }
+        let undisturbed = alone(seen) || few_decode(seen) || one_a_batch(seen);
+        Says::Found(if undisturbed { Weight::Veto } else { Weight::Advice }, measured(seen))
+    }
+}
+
+fn unqueued(server: &ServerEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    below(server.waiting, limits.waiting_from) && below(server.queue_share(), limits.queue_share_below)
+}
+
+/// Hardly more than one at a time, and no arithmetic that two would have to share.
+fn alone(seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    seen.most_servers(|server| below(server.running, limits.serial_below))
+        && seen.most_gpus(|gpu| below(gpu.tensor, limits.tensor_busy_from))
+}
+
+/// A few at a time, for which the GPU reads its weights once.
+fn few_decode(seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    let few = |server: &ServerEvidence| {
+        below(server.running, limits.few_running_below) && below(server.kv, limits.kv_small_below)
+    };
+    let reads =
+        |gpu: &GpuEvidence| at_least(gpu.dram, limits.dram_busy_from) && below(gpu.tensor, limits.tensor_busy_from);
+    seen.most_servers(few) && seen.most_gpus(reads)
+}
+
+/// Models that answer at once, one request an execution, with time between them.
+fn one_a_batch(seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    seen.most_servers(|server| below(server.batch, limits.serial_below))
+        && seen.most_gpus(|gpu| below(gpu.activity(), limits.starved_below))
+}
+
+fn measured(seen: &Evidence) -> Vec<Measure> {
+    let limits = &seen.gate.thresholds;
+    let context = |what, value: Option<f64>| value.map(|value| Measure::of(what, value, None));
+    [
+        measure(Quantity::QueueShare, seen.server_mean(ServerEvidence::queue_share), limits.queue_share_below),
+        context(Quantity::FirstToken, seen.server_mean(|server| server.first_token_seconds)),
+        context(Quantity::WholeTime, seen.server_mean(|server| server.whole_seconds)),
+        measure(Quantity::RequestsWaiting, seen.server_mean(|server| server.waiting), limits.waiting_from),
+        measure(Quantity::RequestsRunning, seen.server_mean(|server| server.running), limits.few_running_below),
+        measure(Quantity::TensorActivity, seen.gpu_mean(|gpu| gpu.tensor), limits.tensor_busy_from),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

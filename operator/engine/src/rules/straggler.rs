@@ -1,0 +1,172 @@
+//! One GPU of a group is slower than its peers, and all wait for it.
+
+use super::{Certainty, Rule, RuleName, Says, at_least, below};
+use crate::evidence::{Evidence, GpuEvidence};
+use crate::opinion::{Measure, Quantity, Weight};
+use crate::policy::Class;
+use crate::span::Span;
+
+/// An outlier in SM clock or activity, or the only one whose clocks are held down. A trainer's group moves at its pace, and
+/// would with more GPUs too; those of other classes do not wait for each other, and are only advised.
+pub struct Straggler;
+
+impl Rule for Straggler {
+    fn name(&self) -> RuleName {
+        RuleName::Straggler
+    }
+
+    fn cause(&self) -> &'static str {
+        "one GPU holds up its peers"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::Sick
+    }
+
+    fn judge(&self, seen: &Evidence) -> Says {
+        if all(seen) < seen.gate.thresholds.outlier_among {
+            return Says::NotMine;
+        }
+        let found = Found { clocks: clocks(seen), activity: activity(seen), held: held(seen) };
+        let weight = if seen.class == Class::Training { Weight::Veto } else { Weight::Advice };
+        let Some(concerned) = found.concerned() else { return Says::NotMine };
+        let measured = found.measured(concerned, seen);
+        if found.clocks.or(found.held).is_some() {
+            Says::Found(weight, measured)
+        } else {
+            // Some wait and some do not: a cause that is seen at those that wait explains more.
+            Says::Unexplained(weight, measured)
+        }
+    }
+}
+
+/// How many GPUs are odd in each way, and the worst of them.
+struct Found {
+    clocks: Option<(f64, f64)>,
+    activity: Option<(f64, f64)>,
+    held: Option<(f64, f64)>,
+}
+
+impl Found {
+    /// The same GPU may be odd in several ways.
+    fn concerned(&self) -> Option<f64> {
+        [self.clocks, self.activity, self.held].into_iter().flatten().map(|(count, _)| count).reduce(f64::max)
+    }
+
+    fn measured(&self, concerned: f64, seen: &Evidence) -> Vec<Measure> {
+        let limits = &seen.gate.thresholds;
+        let of = |what, found: Option<(f64, f64)>, limit| found.map(|(_, worst)| Measure::of(what, worst, Some(limit)));
+        [
+            of(Quantity::ClockOfPeers, self.clocks, limits.outlier_clock_below),
+            of(Quantity::ActivityApart, self.activity, limits.outlier_activity_from),
+            of(Quantity::ClocksHeld, self.held, limits.clocks_held_from),
+            Some(Measure::of(Quantity::GpusConcerned, concerned, None)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// GPUs that the pods ask for, seen or not.
+fn all(seen: &Evidence) -> f64 {
+    (seen.gpus.len() as f64).max(f64::from(seen.expected_gpus))
+}
+
+/// GPUs at work at a clock far below that of their peers; an idle one lowers its clock by itself.
+fn clocks(seen: &Evidence) -> Option<(f64, f64)> {
+    let limits = &seen.gate.thresholds;
+    let slow = |gpu: &GpuEvidence, than: f64| below(gpu.clock, limits.outlier_clock_below * than);
+    let odd = |gpu: &&GpuEvidence| {
+        // Looked at closely only where one is faster: peers are sorted for that.
+        let faster =
+            |other: &GpuEvidence| other.product == gpu.product && other.clock.is_some_and(|clock| slow(gpu, clock.low));
+        at_least(gpu.activity(), limits.busy_from)
+            && seen.gpus.iter().any(faster)
+            && clock_peers(gpu, seen).is_some_and(|peers| {
+                slow(gpu, peers.low) && gpu.clock.is_some_and(|clock| peers.leave_out(clock, limits.outlier_from))
+            })
+    };
+    let ratio = |gpu: &GpuEvidence| Some(gpu.clock?.mean / clock_peers(gpu, seen)?.low);
+    worst(seen.gpus.iter().filter(odd).filter_map(ratio), f64::min)
+}
+
+/// GPUs of the same product, as far as it is known: others run at other clocks.
+fn clock_peers(gpu: &GpuEvidence, seen: &Evidence) -> Option<Peers> {
+    let same = seen.gpus.iter().filter(|other| other.product == gpu.product);
+    Peers::of(same.map(|other| other.clock), unseen(seen), f64::INFINITY, seen)
+}
+
+/// GPUs whose activity is far from that of their peers, in either direction.
+fn activity(seen: &Evidence) -> Option<(f64, f64)> {
+    let limits = &seen.gate.thresholds;
+    let known = || seen.gpus.iter().filter_map(GpuEvidence::activity);
+    let (most, least) = (known().map(|one| one.low).reduce(f64::max)?, known().map(|one| one.high).reduce(f64::min)?);
+    if most - least < limits.outlier_activity_from {
+        return None;
+    }
+    let peers = Peers::of(seen.gpus.iter().map(GpuEvidence::activity), unseen(seen), 1.0, seen)?;
+    let odd =
+        |one: &Span| peers.distance(*one) >= limits.outlier_activity_from && peers.leave_out(*one, limits.outlier_from);
+    worst(known().filter(odd).map(|one| peers.distance(one)), f64::max)
+}
+
+/// GPUs whose clocks are held down while those of most surely are not: a hot room is no straggler.
+fn held(seen: &Evidence) -> Option<(f64, f64)> {
+    let limits = &seen.gate.thresholds;
+    let held = |gpu: &GpuEvidence| gpu.clocks_held.filter(|share| share.at_least(limits.clocks_held_from));
+    let well = seen.gpus.iter().filter(|gpu| below(gpu.clocks_held, limits.clocks_held_from)).count() as f64;
+    let found = worst(seen.gpus.iter().filter_map(held).map(|share| share.mean), f64::max);
+    found.filter(|_| well >= limits.well_from * all(seen))
+}
+
+fn unseen(seen: &Evidence) -> usize {
+    (seen.expected_gpus as usize).saturating_sub(seen.gpus.len())
+}
+
+fn worst(values: impl Iterator<Item = f64>, of: impl Fn(f64, f64) -> f64) -> Option<(f64, f64)> {
+    values.fold(None, |so_far, value| match so_far {
+        None => Some((1.0, value)),
+        Some((count, worst)) => Some((count + 1.0, of(worst, value))),
+    })
+}
+
+/// Where the median of a group may lie, and how far from it half of the group may be.
+struct Peers {
+    low: f64,
+    high: f64,
+    spread: f64,
+}
+
+impl Peers {
+    /// Of `values` up to `largest`; those that are not known, and `unseen` more, may be anything.
+    fn of(values: impl Iterator<Item = Option<Span>>, unseen: usize, largest: f64, seen: &Evidence) -> Option<Self> {
+        let anything = Span { mean: 0.0, low: 0.0, high: largest };
+        let mut group: Vec<Span> = values.map(|value| value.unwrap_or(anything)).collect();
+        // With as many unseen as seen the median could be anything.
+        if (group.len() as f64) < seen.gate.thresholds.outlier_among || unseen >= group.len() {
+            return None;
+        }
+        group.resize(group.len() + unseen, anything);
+        let last = group.len() - 1;
+        let low = nth(&group, last / 2, |one| one.low);
+        let high = nth(&group, last.div_ceil(2), |one| one.high);
+        let spread = nth(&group, last.div_ceil(2), |one| (one.high - low).max(high - one.low));
+        Some(Self { low, high, spread })
+    }
+
+    /// How far `value` surely is from the median.
+    fn distance(&self, value: Span) -> f64 {
+        (self.low - value.high).max(value.low - self.high)
+    }
+
+    /// Whether it is `times` as far from the median as half of the group.
+    fn leave_out(&self, value: Span, times: f64) -> bool {
+        self.distance(value) > times * self.spread
+    }
+}
+
+fn nth(group: &[Span], index: usize, of: impl Fn(&Span) -> f64) -> f64 {
+    let mut values: Vec<f64> = group.iter().map(of).collect();
+    *values.select_nth_unstable_by(index, f64::total_cmp).1
+}

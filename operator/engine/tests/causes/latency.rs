@@ -1,0 +1,168 @@
+//! Latency that no queue makes.
+
+use super::{cpu, exact, found, gpu, lean, server, serving, value, vetoes, weight};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use wellfed_engine::judge;
+use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
+use wellfed_engine::rules::RuleName::{CpuStage, DataLoader, LatencyNotQueueBound, SerialRequests};
+use wellfed_engine::span::Span;
+use wellfed_engine::testing::starved_gpu;
+
+/// Decoding for a few: the weights are what is read.
+fn decoding() -> GpuEvidence {
+    gpu(0.85, 0.5, 0.55, 0.05)
+}
+
+/// Five in service, none waits, a tenth of the time to the first token in the queue.
+fn unqueued() -> ServerEvidence {
+    ServerEvidence {
+        kv: exact(0.2),
+        queue_seconds: exact(0.05),
+        first_token_seconds: exact(0.5),
+        whole_seconds: exact(6.0),
+        ..server(5.0, 0.1)
+    }
+}
+
+fn late(gpu: GpuEvidence, server: ServerEvidence) -> Evidence {
+    Evidence { slo_breached: true, ..serving(&[gpu; 2], &[server; 2]) }
+}
+
+#[test]
+fn answers_that_are_late_without_a_queue_are_not_helped_by_replicas() {
+    let opinion = judge(&late(decoding(), unqueued()));
+
+    assert_eq!(opinion.lean, Lean::Refuse(LatencyNotQueueBound));
+    let share = Measure { what: Quantity::QueueShare, value: 0.1, threshold: Some(0.3) };
+    assert_eq!(value(&opinion, Quantity::QueueShare), Some(share));
+    let met = Evidence { slo_breached: false, ..late(decoding(), unqueued()) };
+    assert_eq!(weight(&met, LatencyNotQueueBound), None);
+}
+
+#[test]
+fn a_queue_that_is_a_real_share_of_the_latency_is_one_that_replicas_shorten() {
+    let queue = |seconds| {
+        weight(&late(decoding(), ServerEvidence { queue_seconds: exact(seconds), ..unqueued() }), LatencyNotQueueBound)
+    };
+
+    assert_eq!(queue(0.149), Some(Weight::Veto));
+    assert_eq!(queue(0.15), None);
+    let none = ServerEvidence { queue_seconds: None, ..unqueued() };
+    assert_eq!(weight(&late(decoding(), none), LatencyNotQueueBound), None, "it does not say");
+    assert_eq!(
+        weight(&late(decoding(), ServerEvidence { waiting: exact(1.0), ..unqueued() }), LatencyNotQueueBound),
+        None
+    );
+}
+
+/// The costliest trap: continuous batching takes everything in at once, so that the queue is inside the batch.
+#[test]
+fn two_hundred_in_service_and_none_waiting_is_a_queue_inside_the_batch() {
+    let many = ServerEvidence { running: exact(200.0), ..unqueued() };
+    let seen = late(decoding(), many);
+
+    assert_eq!((lean(&seen), weight(&seen, LatencyNotQueueBound)), (Lean::Allow, Some(Weight::Advice)));
+    assert_eq!(lean(&late(decoding(), ServerEvidence { running: exact(8.0), ..unqueued() })), Lean::Allow);
+    assert_eq!(lean(&late(decoding(), ServerEvidence { running: None, ..unqueued() })), Lean::Allow);
+}
+
+/// Prompts share the arithmetic: two at a time take twice as long each.
+#[test]
+fn a_few_prompts_at_a_time_slow_each_other_down() {
+    let prefill = gpu(0.95, 0.85, 0.45, 0.4);
+
+    assert_eq!(lean(&late(prefill, unqueued())), Lean::Allow);
+    assert_eq!(lean(&late(prefill, ServerEvidence { running: exact(1.2), ..unqueued() })), Lean::Allow);
+    let fp32 = gpu(0.95, 0.85, 0.2, 0.0);
+    assert_eq!(lean(&late(fp32, unqueued())), Lean::Allow);
+}
+
+#[test]
+fn long_contexts_are_read_for_each_request() {
+    let contexts = ServerEvidence { kv: exact(0.5), ..unqueued() };
+
+    assert_eq!(lean(&late(decoding(), contexts)), Lean::Allow);
+    assert_eq!(lean(&late(decoding(), ServerEvidence { kv: None, ..unqueued() })), Lean::Allow);
+}
+
+#[test]
+fn one_at_a_time_is_late_by_itself() {
+    let alone = ServerEvidence { running: exact(1.0), kv: None, ..unqueued() };
+
+    assert_eq!(lean(&late(gpu(0.6, 0.3, 0.3, 0.05), alone)), Lean::Refuse(LatencyNotQueueBound));
+}
+
+/// Triton: no first token, no count of what runs.
+#[test]
+fn a_model_that_answers_at_once_is_judged_by_its_executions_and_its_idle_time() {
+    let triton = ServerEvidence {
+        waiting: exact(0.0),
+        batch: exact(1.0),
+        queue_seconds: exact(0.01),
+        whole_seconds: exact(0.2),
+        ..ServerEvidence::default()
+    };
+
+    assert_eq!(lean(&late(starved_gpu(), triton)), Lean::Refuse(LatencyNotQueueBound));
+    let busier = late(gpu(0.5, 0.4, 0.1, 0.2), triton);
+    assert_eq!((lean(&busier), weight(&busier, LatencyNotQueueBound)), (Lean::Allow, Some(Weight::Advice)));
+}
+
+/// A queue is a smaller share of the whole time than of that to the first token.
+#[test]
+fn the_whole_time_does_not_stand_in_for_a_first_token_that_was_lost() {
+    let half = ServerEvidence { queue_seconds: exact(0.25), ..unqueued() };
+    let lost = ServerEvidence { first_token_seconds: None, first_token_lost: true, ..half };
+    let never = ServerEvidence { first_token_seconds: None, ..half };
+
+    assert_eq!(weight(&late(decoding(), half), LatencyNotQueueBound), None);
+    assert_eq!(weight(&late(decoding(), lost), LatencyNotQueueBound), None);
+    assert_eq!(weight(&late(decoding(), never), LatencyNotQueueBound), Some(Weight::Veto));
+}
+
+/// Hardly active, late, and hardly a queue in the engine: twenty in service, most of them not in it yet.
+fn behind_a_stage(container: ContainerEvidence) -> Evidence {
+    let server = ServerEvidence { running: exact(20.0), ..unqueued() };
+    Evidence { containers: vec![container; 2], ..late(gpu(0.2, 0.15, 0.1, 0.1), server) }
+}
+
+#[test]
+fn a_cpu_at_its_limit_before_an_engine_without_a_queue_is_a_stage_of_its_own() {
+    let opinion = judge(&behind_a_stage(cpu(7.6)));
+
+    assert_eq!(opinion.lean, Lean::Refuse(CpuStage));
+    assert_eq!(found(&opinion)[0], (CpuStage, Weight::Veto));
+    assert_eq!(weight(&behind_a_stage(cpu(7.6)), DataLoader), None, "it is the same CPU by its better name");
+    let queued = ServerEvidence { queue_seconds: exact(0.3), ..unqueued() };
+    let queued = Evidence { servers: vec![queued; 2], ..behind_a_stage(cpu(7.6)) };
+    assert_eq!(vetoes(&queued), [DataLoader], "the engine's queue is real");
+    let silent = Evidence { servers: vec![server(20.0, 0.1); 2], ..behind_a_stage(cpu(7.6)) };
+    assert_eq!(vetoes(&silent), [DataLoader], "it does not tell its queue");
+}
+
+#[test]
+fn a_stage_on_the_cpu_keeps_requests_where_the_engine_does_not_count_them() {
+    let met = Evidence { slo_breached: false, ..behind_a_stage(cpu(7.6)) };
+    let none_waits = ServerEvidence { running: exact(0.4), waiting: exact(0.0), ..unqueued() };
+    assert_eq!(weight(&Evidence { servers: vec![none_waits; 2], ..met }, CpuStage), Some(Weight::Veto));
+    let busier = Evidence { gpus: vec![gpu(0.3, 0.2, 0.1, 0.1); 2], ..behind_a_stage(cpu(7.6)) };
+    assert_eq!(weight(&busier, CpuStage), None);
+}
+
+/// Trap: an engine polls on one core, so that one pinned thread can't be told from it.
+#[test]
+fn one_busy_core_before_an_engine_only_advises() {
+    let seen = behind_a_stage(cpu(1.0));
+
+    assert_eq!((vetoes(&seen), weight(&seen, CpuStage)), (vec![], Some(Weight::Advice)));
+    assert_eq!(weight(&behind_a_stage(cpu(2.0)), CpuStage), None, "neither one core nor the limit");
+}
+
+/// Disaggregated prefill shows few running, and its queue is at the decoder's door (trap of R9).
+#[test]
+fn few_running_with_a_gap_in_what_waits_is_no_case() {
+    let gap = ServerEvidence { waiting: Span::of(&[0.0; 5], 10, f64::INFINITY), ..unqueued() };
+
+    assert_eq!(weight(&late(decoding(), gap), LatencyNotQueueBound), None);
+    assert_eq!(weight(&late(decoding(), gap), SerialRequests), None);
+}

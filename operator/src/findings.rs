@@ -1,0 +1,221 @@
+//! Findings as `status` shows them. What was measured is kept from when a finding came into its state: the engine remembers
+//! none of it, and after a restart the status itself says what it was.
+
+use std::collections::HashMap;
+use wellfed_crds::{CheckStatus, FiguresStatus, FindingStatus, Measured};
+use wellfed_engine::decision::Decision;
+use wellfed_engine::explain;
+use wellfed_engine::figures::{Figures, Throughput, Worse};
+use wellfed_engine::finding::{id, severity};
+use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
+use wellfed_engine::opinion::{Finding, Opinion};
+use wellfed_engine::policy::Policy;
+use wellfed_engine::remedies::remedies;
+
+/// Where the numbers and words of a finding come from.
+pub struct Sources<'a> {
+    /// The latest opinion.
+    pub opinion: Option<&'a Opinion>,
+    /// What was shown last.
+    pub last: &'a [FindingStatus],
+    /// For the remedies.
+    pub policy: &'a Policy,
+    /// A command that puts the pod template back.
+    pub undo: Option<String>,
+}
+
+/// Everything that is shown of `decision`.
+pub fn findings(decision: &Decision, from: &Sources<'_>) -> Vec<FindingStatus> {
+    let last: HashMap<&str, &FindingStatus> = from.last.iter().map(|one| (one.id.as_str(), one)).collect();
+    let shown = decision.memory.gate.shown();
+    shown.iter().map(|shown| from.finding(shown, id(&decision.id.uid, shown.name), &last)).collect()
+}
+
+impl Sources<'_> {
+    fn finding(&self, shown: &Shown, id: String, last: &HashMap<&str, &FindingStatus>) -> FindingStatus {
+        let last = last.get(id.as_str()).copied();
+        let same = last.filter(|last| last.state == format!("{:?}", shown.state) && last.since == shown.since.0);
+        let mut status = FindingStatus {
+            id,
+            rule: shown.name.to_string(),
+            severity: format!("{:?}", severity(shown.name, shown.weight)),
+            state: format!("{:?}", shown.state),
+            weight: format!("{:?}", shown.weight),
+            remedies: remedies(shown.name, self.policy.class).map(ToString::to_string).collect(),
+            before: shown.figures.map(|(before, _)| figures(&before)),
+            after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after)),
+            way_back: self.way_back(shown),
+            first_seen: shown.first.0,
+            since: shown.since.0,
+            ..FindingStatus::default()
+        };
+        if let Some(same) = same {
+            (status.before, status.after) = (same.before.clone(), same.after.clone());
+        }
+        self.measured(&mut status, shown, same, last);
+        status
+    }
+
+    /// What was measured when it came into its state; while it does not show, what made it a finding.
+    fn measured(
+        &self,
+        status: &mut FindingStatus,
+        shown: &Shown,
+        same: Option<&FindingStatus>,
+        last: Option<&FindingStatus>,
+    ) {
+        if let Some(gain) = &shown.gain {
+            "High".clone_into(&mut status.confidence);
+            status.evidence = explain::gain(gain);
+            status.checklist = checklist(gain);
+            return;
+        }
+        let now =
+            self.opinion.and_then(|opinion| opinion.findings.iter().find(|one| shown.name.rule() == Some(one.rule)));
+        let kept = same.filter(|same| !same.evidence.is_empty());
+        match (kept, now, last) {
+            (Some(kept), ..) | (None, None, Some(kept)) => {
+                status.confidence.clone_from(&kept.confidence);
+                status.evidence.clone_from(&kept.evidence);
+                status.measured.clone_from(&kept.measured);
+            }
+            (None, Some(found), _) => {
+                status.confidence = format!("{:?}", found.confidence);
+                status.evidence = explain::measured(found);
+                status.measured = measures(found);
+            }
+            (None, None, None) => {}
+        }
+    }
+
+    fn way_back(&self, shown: &Shown) -> Option<String> {
+        if shown.state != State::Regressed {
+            return None;
+        }
+        let why = match shown.worse {
+            None => "it shows again under the new pod template",
+            Some(Worse::Throughput) => "a replica does more than 5 % less work than before",
+            Some(Worse::Latency) => "requests take more than 5 % longer than before",
+            Some(Worse::Memory) => "more than 5 % more GPU memory is in use than before",
+            Some(Worse::Quality) => "the results are more than 5 % worse than before",
+        };
+        let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or go back with `{undo}`"));
+        Some(format!("{why}{}", undo.unwrap_or_default()))
+    }
+}
+
+fn measures(found: &Finding) -> Vec<Measured> {
+    let measured = found.measured.iter().map(|measure| Measured {
+        name: format!("{:?}", measure.what),
+        value: explain::number(measure.value),
+        threshold: measure.threshold.map(explain::number),
+    });
+    measured.collect()
+}
+
+fn figures(figures: &Figures) -> FiguresStatus {
+    FiguresStatus {
+        throughput: figures.throughput.map(Throughput::each).or(figures.signals.throughput).map(explain::rate),
+        gpu_activity: figures.activity.map(explain::number),
+        latency: figures.signals.latency.or(figures.latency).map(explain::number),
+        gpu_memory: figures.memory.map(explain::number),
+        quality: figures.signals.quality.or(figures.quality).map(explain::number),
+    }
+}
+
+fn checklist(gain: &Gain) -> Vec<CheckStatus> {
+    let points = CHECKLIST.iter().zip(gain.checks);
+    points.map(|((name, _), check)| CheckStatus { name: (*name).to_owned(), result: format!("{check:?}") }).collect()
+}
+
+/// The changes of a finding from one state to another in words: what the figures were and are.
+pub fn course(finding: &FindingStatus) -> String {
+    let (Some(before), Some(after)) = (&finding.before, &finding.after) else { return String::new() };
+    let both = [
+        ("work of a replica a second", &before.throughput, &after.throughput),
+        ("GPU activity", &before.gpu_activity, &after.gpu_activity),
+        ("latency", &before.latency, &after.latency),
+        ("GPU memory", &before.gpu_memory, &after.gpu_memory),
+        ("quality", &before.quality, &after.quality),
+    ];
+    let known = both.iter().filter_map(|(name, before, after)| {
+        let (before, after) = (before.as_deref()?, after.as_deref()?);
+        Some(format!("{name} {before} → {after}"))
+    });
+    known.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
+
+    const NAME: &str = "vision-train";
+
+    fn starved() -> WorkloadBuilder {
+        let train = trainer(NAME).running(4).wanting(8).template("before");
+        train.gpu_activity(0.22).cpu_of_limit(0.97).throttled(0.40)
+    }
+
+    fn shown(scenario: &Scenario, last: &[FindingStatus]) -> Vec<FindingStatus> {
+        let workload = scenario.find(NAME).unwrap();
+        let undo = Some("kubectl -n ml rollout undo deployment/vision-train".to_owned());
+        let sources = Sources { opinion: workload.opinion.as_ref(), last, policy: &workload.policy, undo };
+        findings(&scenario.decision(NAME), &sources)
+    }
+
+    fn unseen(mut scenario: Scenario) -> Scenario {
+        scenario.world.workloads[0].opinion = None;
+        scenario
+    }
+
+    #[test]
+    fn what_was_measured_is_what_it_was_when_the_finding_opened() {
+        let open = world().workload(starved()).after(3);
+        let first = shown(&open, &[]);
+        let later = open.becomes(starved().gpu_activity(0.31)).after(1);
+
+        assert_eq!(
+            first[0].evidence,
+            "GPUs 22 % active, CPU at 97 % of its limit, throttled in 40 % of periods, 4 GPUs judged over 10m"
+        );
+        assert_eq!((first[0].state.as_str(), first[0].severity.as_str()), ("Open", "Medium"));
+        assert_eq!(shown(&later, &first), first);
+    }
+
+    #[test]
+    fn after_a_restart_the_numbers_come_back_from_the_status() {
+        let open = world().workload(starved()).after(3);
+        let first = shown(&open, &[]);
+        let restarted = unseen(open);
+
+        assert_eq!(shown(&restarted, &first), first);
+        assert_eq!(shown(&restarted, &[])[0].evidence, "", "without a status nobody knows until the next look");
+    }
+
+    #[test]
+    fn the_figures_of_a_resolved_finding_stay_those_that_resolved_it() {
+        let open = world().workload(starved()).after(3);
+        let first = shown(&open, &[]);
+        let busy = trainer(NAME).running(4).wanting(8).template("after").busy();
+        let resolved = open.becomes(busy).remembered(false).after(10);
+        let then = shown(&resolved, &first);
+        let later = resolved.becomes(trainer(NAME).running(4).wanting(8).template("after").gpu_activity(0.7)).after(1);
+
+        assert_eq!(then[0].state, "Resolved");
+        assert_eq!(then[0].evidence, first[0].evidence);
+        assert_eq!(course(&then[0]), "GPU activity 0.22 → 0.95");
+        assert_eq!(shown(&later, &then)[0].after, then[0].after);
+    }
+
+    #[test]
+    fn what_regressed_says_the_way_back() {
+        let open = world().workload(starved()).after(3);
+        let first = shown(&open, &[]);
+        let again = shown(&open.becomes(starved().template("after")).remembered(false).after(4), &first);
+
+        let expected = "it shows again under the new pod template: try the next remedy, or go back with \
+                        `kubectl -n ml rollout undo deployment/vision-train`";
+        assert_eq!((again[0].state.as_str(), again[0].way_back.as_deref()), ("Regressed", Some(expected)));
+    }
+}
