@@ -201,6 +201,15 @@ fn bad_input_is_refused_with_where_and_what_to_do() {
         ("pods: {gpus: 2", "slo: 2s\n  pods: {gpus: 2", "training answers no requests"),
         ("pods: {gpus: 2", "pods: {gpus: 0", "workloads[0].pods.gpus: is 0"),
         ("samplesPerStep: 512", "samplesPerStep: 0", "workloads[0].model.training.samplesPerStep"),
+        ("pods: {gpus: 2", "pods: {gpus: 9", "workloads[0].pods.gpus: is 9, and a node of pool \"h100\" has 8"),
+        ("nodes: 4", "nodes: 0", "pools[0].nodes: is 0 without maxNodes, so that no replica could ever run"),
+        ("pods: {gpus: 2", "replicas: 17\n  pods: {gpus: 2", "workloads[0].replicas: is 17; it must be from 4 to 16"),
+        ("pods: {gpus: 2", "replicas: 3\n  pods: {gpus: 2", "workloads[0].replicas: is 3; it must be from 4 to 16"),
+        (
+            "for: 2h",
+            "for: 2h\nchanges: [{at: 2h, workload: train, set: {telemetry.gpu: Off}}]",
+            "changes[0].at: is 7200 s, and the simulation is over after 7200 s",
+        ),
     ] {
         assert!(STARVED.contains(from), "{from}");
         let scenario = parse(&STARVED.replace(from, to));
