@@ -185,6 +185,24 @@ fn a_node_that_is_taken_away_takes_its_replicas_with_it_and_they_come_again() {
 }
 
 #[test]
+fn an_optimum_pays_no_start_for_what_is_ready_at_the_start() {
+    let steady = SATURATED.replace("perSecond: 25", "perSecond: 5").replace("maxReplicas: 12", "maxReplicas: 1");
+    let steady = steady.replace("startUp: 1m", "startUp: 10m");
+    let paid = |text: &str| {
+        let report = simulate(&parse(text).unwrap(), &[Policy::AlwaysOn]).unwrap();
+        let one = &report.workloads[0];
+        (one.policies[0].figures.gpu_hours, one.optimum.gpu_hours, one.optimum.starts)
+    };
+
+    let ready = paid(&steady.replace("nodes: 0", "nodes: 1"));
+    // Without a node at the start nobody is Ready, and everybody pays for the ten minutes.
+    let started = paid(&steady);
+
+    assert!((ready.0 - 1.0).abs() < 1e-9 && (ready.1 - 1.0).abs() < 1e-9 && ready.2 == 0, "{ready:?}");
+    assert!((started.1 - 1.0 - 1.0 / 6.0).abs() < 1e-9 && started.2 == 1, "{started:?}");
+}
+
+#[test]
 fn bad_input_is_refused_with_where_and_what_to_do() {
     for (from, to, told) in [
         ("for: 2h", "for: 2", "\"2\" is no length of time"),
