@@ -185,6 +185,25 @@ fn a_node_that_is_taken_away_takes_its_replicas_with_it_and_they_come_again() {
 }
 
 #[test]
+fn the_other_autoscalers_see_no_more_than_scrapers_do() {
+    let most = |policy: Policy, text: &str, telemetry: &str| {
+        figures(&text.replace("  pods: {", &format!("  telemetry: {telemetry}\n  pods: {{")), &[policy])[0].replicas_max
+    };
+
+    // A metric that cannot be read holds the number, and one of another source is not missed.
+    for (policy, text, broken, other, held) in [
+        (Policy::HpaQueue, STARVED, "{metrics: Off}", "{gpu: Off}", 4),
+        (Policy::HpaQueue, STARVED, "{metrics: NaN}", "{cpu: Off}", 4),
+        (Policy::Keda, STARVED, "{metrics: Frozen}", "{gpu: NaN}", 4),
+        (Policy::HpaUtilisation, SATURATED, "{gpu: Off}", "{metrics: Off}", 1),
+        (Policy::HpaUtilisation, SATURATED, "{gpu: Unattributed}", "{metrics: Old}", 1),
+    ] {
+        assert_eq!(most(policy, text, broken), held, "{policy} with {broken}");
+        assert!(most(policy, text, other) > held, "{policy} with {other}");
+    }
+}
+
+#[test]
 fn an_optimum_pays_no_start_for_what_is_ready_at_the_start() {
     let steady = SATURATED.replace("perSecond: 25", "perSecond: 5").replace("maxReplicas: 12", "maxReplicas: 1");
     let steady = steady.replace("startUp: 1m", "startUp: 10m");
