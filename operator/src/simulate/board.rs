@@ -232,4 +232,20 @@ mod tests {
         assert_eq!(seen[3..6], old, "an old sample is good for two minutes");
         assert_eq!(seen[6..], [None; 4]);
     }
+
+    #[test]
+    fn a_query_over_the_gpus_is_broken_by_their_exporter_and_by_nothing_else() {
+        let telemetry = Telemetry { metrics: Metrics::NaN, gpu: GpuRows::Unattributed, ..Telemetry::default() };
+
+        let states = [
+            Reader::Whole(Measured::GpuUtilisation),
+            Reader::PerPod(Measured::GpuUtilisation),
+            Reader::Whole(Measured::Queue),
+            Reader::Server(ServerMetric::Waiting),
+            Reader::Scale(3),
+        ]
+        .map(|reader| scrape(reader, telemetry));
+
+        assert_eq!(states, [Metrics::Off, Metrics::Off, Metrics::NaN, Metrics::NaN, Metrics::Normal]);
+    }
 }
