@@ -1,5 +1,8 @@
 //! Stores and readings → World: one instant of everything, as plain data.
 
+#[cfg(test)]
+mod tests;
+
 use crate::catalog::{Catalog, Target, TargetKey};
 use crate::contest::Foreign;
 use crate::evidence::{Exit, WatchedPod};
@@ -297,31 +300,4 @@ fn seen_pod(pod: &SlimPod, now: Timestamp) -> Pod {
         PodState::Pending { since: made }
     };
     Pod { name: PodName(pod.metadata.name.clone().unwrap_or_default()), state, bound: pod.spec.node_name.is_some() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pod_is_judged_by_the_container_of_its_own_target() {
-        let target = |name: &str, container: &str, cores| {
-            let key: TargetKey = ("demo".into(), "Deployment".into(), name.into());
-            (key, Target { container: container.into(), cpu_limit: cores, gpus: 1, ..Target::default() })
-        };
-        let since = Timestamp::UNIX_EPOCH;
-        let pod = |name: &str, state| Pod { name: PodName(name.into()), state, bound: true };
-        let pool = |pods| PoolState { asked: Replicas(1), pods };
-        let targets = [target("spot", "vllm", Some(8.0)), target("owned", "server", None)];
-        let pools = [
-            pool(vec![pod("spot-1", PodState::Ready { since }), pod("spot-2", PodState::Ended)]),
-            pool(vec![pod("owned-1", PodState::Ready { since })]),
-        ];
-
-        let pods = ready_pods(&targets, &pools);
-
-        let seen: Vec<_> =
-            pods.iter().map(|pod| (pod.name.as_str(), pod.container.as_str(), pod.cpu_limit, pod.gpus)).collect();
-        assert_eq!(seen, [("spot-1", "vllm", Some(8.0), 1), ("owned-1", "server", None, 1)]);
-    }
 }

@@ -72,9 +72,8 @@ fn entries(word: &str) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// Both halves count.
-const fn folded(hash: u64) -> u32 {
-    let [a, b, c, d, e, f, g, h] = hash.to_le_bytes();
-    u32::from_le_bytes([a ^ e, b ^ f, c ^ g, d ^ h])
+const fn folded(hash: u64) -> u64 {
+    (hash ^ (hash >> 32)) & 0xffff_ffff
 }
 
 #[cfg(test)]
