@@ -165,6 +165,14 @@ fn growth_waits_for_a_retest_no_longer_than_a_veto_would_last() {
 }
 
 #[test]
+fn a_rollout_that_never_ends_is_not_tested_for_ever() {
+    let stuck = refused(100.0).becomes(doing(train().busy(), 400.0).rolling_out("after")).remembered(false);
+
+    assert_eq!(states(&stuck.clone().after(89)), [(LOADER, State::Retesting)]);
+    assert_eq!(states(&stuck.after(92)), []);
+}
+
+#[test]
 fn inference_is_not_held_by_a_retest() {
     let chat = |workload: WorkloadBuilder| workload.running(4).wanting(8);
     let refused = world().workload(starved(chat(server(NAME))).template("before")).after(3);

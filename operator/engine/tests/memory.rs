@@ -195,7 +195,7 @@ fn everything_under_test() -> GateMemory {
         passed: Some(Passed { by: Some(longest) }),
         counts: Vec::new(),
         figures: Some(figures),
-        template: Some("0123456789abcdef".to_owned()),
+        template: Some("0123456789abcdef".repeat(8)),
         retest: Some(Retest { at: now, settled: Some(now), lapsed: true, before: figures, lives: vec![life; 10] }),
         trial: None,
         ceiling: Some(Ceiling { at: now, replicas: to, gain }),

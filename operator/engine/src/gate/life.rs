@@ -11,7 +11,8 @@ use crate::world::Template;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A finding that is over is shown for this long, or until the pod template changes again.
+/// A finding that is over is shown for this long, or until the pod template changes again; and one under test that growth is
+/// not held for any more, if the rollout has not ended by then.
 pub const SHOWN_AFTERWARDS: SignedDuration = SignedDuration::from_hours(1);
 
 /// How a finding stands.
@@ -202,8 +203,11 @@ impl GateMemory {
             retest.settled.get_or_insert(Moment::of(now));
         }
         retest.lapsed = retest.lapsed || now >= retest.at.plus(policy.expiry);
+        // A rollout that waits for a person may never end.
+        let given_up =
+            now >= retest.at.plus(policy.expiry.saturating_add(SHOWN_AFTERWARDS)) && retest.settled.is_none();
         retest.lives.retain(|life| match life.fate {
-            Fate::Retesting(_) => true,
+            Fate::Retesting(_) => !given_up,
             Fate::Again(_) => standing(life.rule),
             Fate::Resolved(at) | Fate::Worse(at, _) => now < at.plus(SHOWN_AFTERWARDS),
         });
