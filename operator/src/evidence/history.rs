@@ -6,6 +6,7 @@ use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
 use super::slice::{Slice, joined};
 use super::table::{Grouped, Row};
+use super::users::Users;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::VecDeque;
 
@@ -25,8 +26,7 @@ pub struct History {
     pods_seen: LastSeen,
     /// The product of each board, where it is known.
     products: Vec<Option<&'static Board>>,
-    /// How many pods each board shows in the last look.
-    sharers: Vec<u16>,
+    users: Users,
 }
 
 /// One look, as it is kept.
@@ -67,7 +67,7 @@ impl History {
             boards_seen: LastSeen::of(Subject::Gpu.metrics() + 1),
             pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
             products: Vec::new(),
-            sharers: Vec::new(),
+            users: Users::default(),
         }
     }
 
@@ -87,6 +87,7 @@ impl History {
         while self.looks.front().is_some_and(|first| at.duration_since(first.at) > longest) {
             self.looks.pop_front();
         }
+        self.users.forget_before(self.looks.front().map_or(at, |first| first.at));
         self.age(at);
     }
 
@@ -108,8 +109,15 @@ impl History {
         self.products.get(board as usize).copied().flatten()
     }
 
-    pub(super) fn is_shared(&self, board: Id) -> bool {
-        self.sharers.get(board as usize).is_some_and(|pods| *pods > 1)
+    /// Whether a look that is kept shows another pod on this GPU while `pod`, Ready since `ready`, was there. The pod that
+    /// had the GPU before is none: it was gone when this one became Ready.
+    pub(super) fn is_shared(&self, board: Id, pod: Id, ready: Timestamp) -> bool {
+        self.users.of(board).iter().any(|user| user.pod != pod && self.is_all_after(user.last, ready))
+    }
+
+    /// Whether everything in a look that ended at `end` is newer than `from`.
+    pub(super) fn is_all_after(&self, end: Timestamp, from: Timestamp) -> bool {
+        end - self.interval - self.lag >= from
     }
 
     /// Whether `metric` was seen within the last day of this GPU, whichever pod had it.
@@ -147,10 +155,8 @@ impl History {
     }
 
     fn note(&mut self, look: &Look) {
-        self.sharers.clear();
-        self.sharers.resize(self.boards.len(), 0);
-        for (_, board, row) in look.gpus.rows() {
-            self.sharers[board as usize] = self.sharers[board as usize].saturating_add(1);
+        for (pod, board, row) in look.gpus.rows() {
+            self.users.note(board, pod, look.at);
             for column in (0..Subject::Gpu.metrics()).filter(|column| row.get(*column).is_some()) {
                 self.boards_seen.note(board, column, look.at);
             }
