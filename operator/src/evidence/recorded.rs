@@ -2,6 +2,7 @@
 
 use super::metric::Metric;
 use crate::config::TrainerNames;
+use jiff::SignedDuration;
 use std::fmt::Write as _;
 
 /// What stands for the window in the generated rules; the chart puts its evidence interval there.
@@ -11,6 +12,18 @@ const WINDOW: &str = "WINDOW";
 pub fn name(metric: Metric) -> Option<String> {
     let shared = metric.mapped(&TrainerNames::default()).is_none();
     shared.then(|| format!("wellfed:evidence_{}", metric.name()))
+}
+
+/// The oldest that a recorded value may be: the rules are evaluated as often as the lane looks, somewhere between two
+/// looks, and take a while.
+pub fn oldest(interval: SignedDuration) -> SignedDuration {
+    interval * 2
+}
+
+/// The question for the newest value that was recorded. A name alone would bring back what is five minutes old.
+pub fn question(name: &str, interval: SignedDuration) -> String {
+    // The name itself knows which series have ended, the range how old the others are.
+    format!("{name} and last_over_time({name}[{}ms])", oldest(interval).as_millis())
 }
 
 /// The rules of one group, as the chart holds them.
