@@ -1,5 +1,6 @@
 //! What counts as evidence, and whose.
 
+mod keeping;
 mod measures;
 mod removal;
 mod reports;
@@ -251,7 +252,7 @@ fn pods_and_gpus_that_are_gone_are_forgotten_after_a_day_and_their_numbers_misle
     for minute in [60, 24 * 60, 24 * 60 + 1] {
         history.push(slice(minute, vec![engine("stays", "g3", 0.3)]), SignedDuration::from_hours(2));
     }
-    assert_eq!(history.known(), (1, 1));
+    assert_eq!(history.known(), (1, 1, 0));
 
     let next = 24 * 60 + 2;
     history.push(slice(next, vec![engine("new", "g4", 0.1), engine("stays", "g3", 0.3)]), MINUTE * 120);
