@@ -255,7 +255,10 @@ mod tests {
         let config = parse("gate: {thresholds: {busyFrom: 0.8, throttledFrom: 400m, serialBelow: 2}}").unwrap();
 
         let resolved = config.gate.resolved().unwrap();
-        assert_eq!([resolved.busy_from, resolved.throttled_from, resolved.serial_below], [0.8, 0.4, 2.0]);
+        let same = |one: f64, other: f64| (one - other).abs() < 1e-12;
+        assert!(
+            same(resolved.busy_from, 0.8) && same(resolved.throttled_from, 0.4) && same(resolved.serial_below, 2.0)
+        );
     }
 
     #[test]

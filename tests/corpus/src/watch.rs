@@ -131,7 +131,9 @@ impl<'a> Watch<'a> {
     fn minute(&mut self, second: f64, pods: &[Pod]) {
         let mut slice = self.sampler.slice(at(second));
         if self.case.draft.fault == Some(Fault::ProfilingZero) {
-            pods.iter().for_each(|pod| zero_profiling(&mut slice, pod));
+            for pod in pods {
+                zero_profiling(&mut slice, pod);
+            }
         }
         if !self.fails() {
             self.history.push(slice, LONGEST);

@@ -1,10 +1,10 @@
 //! Seed A and seed B never draw the same parameter.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 use std::collections::BTreeMap;
 use wellfed_corpus::case::Case;
-use wellfed_corpus::classes::{CLASSES, EACH, corpus};
+use wellfed_corpus::classes::{CLASSES, corpus};
 use wellfed_corpus::dice::{Dice, Drawn, Half};
 
 /// Of a range cut into eight, where a value lies; of a count, itself.
@@ -59,10 +59,9 @@ fn draws_stay_within_their_range_and_reach_both_ends_of_it() {
 fn each_class_has_at_least_ten_scenarios_and_no_two_of_them_are_alike() {
     let cases = corpus(Half::A).unwrap();
 
-    assert!(EACH >= 10);
     for class in CLASSES {
         let of_class: Vec<&Case> = cases.iter().filter(|case| case.class == class.name).collect();
-        assert_eq!(of_class.len() as u64, EACH, "{}", class.name);
+        assert!(of_class.len() >= 10, "{}", class.name);
         for (at, one) in of_class.iter().enumerate() {
             assert!(of_class[..at].iter().all(|other| other.drawn != one.drawn), "{}", one.name);
         }

@@ -82,11 +82,11 @@ fn without_a_rule_its_scenarios_are_missed() {
 #[test]
 fn with_a_broken_threshold_working_gpus_are_refused() {
     let broken = |gate: &mut GatePolicy| {
-        gate.thresholds.starved_below = 0.995;
+        gate.thresholds.starved_below = 0.99;
         gate.thresholds.cpu_of_limit_from = 0.05;
     };
 
-    let score = Score::of(&[judged(&case("vision-service", 0), broken)]);
+    let score = Score::of(&[judged(&case("llm-mixed", 0), broken)]);
 
     assert_eq!(score.false_vetoes_saturated, 1);
     assert_eq!(score.rates.precision, Some(0.0));

@@ -41,7 +41,11 @@ fn gpus_that_spin_in_collectives_wait_for_each_other() {
     let multiplies = GpuEvidence { tensor: exact(0.25), ..spinning };
     assert_eq!(lean(&training(&[multiplies; 8])), Lean::Allow, "so is a tensor pipe at work");
     let half = GpuEvidence { sm: exact(0.4), tensor: exact(0.18), ..spinning };
-    assert_eq!(lean(&training(&[half; 8])), Lean::Refuse(CommunicationBound), "more than half of each step is exchange");
+    assert_eq!(
+        lean(&training(&[half; 8])),
+        Lean::Refuse(CommunicationBound),
+        "more than half of each step is exchange"
+    );
     let rests = GpuEvidence { engine: exact(0.89), util: exact(0.89), ..half };
     assert_eq!(lean(&training(&[rests; 8])), Lean::Allow, "spinning leaves no gaps");
 }
@@ -123,6 +127,10 @@ fn a_low_clock_or_held_clocks_alone_make_a_straggler() {
     assert_eq!(held(0.59, exact(0.0)), []);
     assert_eq!(held(0.9, exact(0.9)), [], "a hot room is no straggler");
     assert_eq!(held(0.9, None), [], "the others may be hot too");
+    let mut some_unknown = [GpuEvidence { clocks_held: exact(0.0), ..busy_gpu() }; 8];
+    some_unknown[3].clocks_held = exact(0.9);
+    some_unknown[5..].iter_mut().for_each(|gpu| gpu.clocks_held = None);
+    assert_eq!(vetoes(&training(&some_unknown)), [], "so may three of them");
 }
 
 /// Truth table, row 12: high on some of the cards.

@@ -198,7 +198,7 @@ proptest! {
 
     /// Kills: `serial` without the exemption by KV cache, `has_room` without its look at the tensor pipe or at the SMs,
     /// `small_kernels` without memory or tensor pipe, `no_progress` for inference that does not count, `idle` on what
-    /// waits alone; `spinning` without memory or tensor pipe, `full` without its look at them or for every class,
+    /// waits alone; `full` without its look at them or for every class,
     /// `undisturbed` for whoever runs, `held` without its look at the others, `at_work` left out of a counted wait.
     #[test]
     fn a_saturated_service_is_never_refused(seen in full()) {

@@ -247,7 +247,8 @@ proptest! {
         if refuses(judge(&seen).lean) {
             return Ok(());
         }
-        for (what, of) in (0..LOSSES).flat_map(|what| [(what, 0..1), (what, 1..7), (what, 0..7)]) {
+        let all = seen.gpus.len().max(1);
+        for (what, of) in (0..LOSSES).flat_map(|what| [(what, 0..1), (what, 1..all), (what, 0..7)]) {
             let mut fewer = seen.clone();
             of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
             let after = judge(&fewer).lean;

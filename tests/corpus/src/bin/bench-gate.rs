@@ -49,7 +49,9 @@ fn scored(title: &str, half: Half, all: bool) -> Result<Score> {
     let score = Score::of(&judged);
     println!("{}", render(title, &score, &judged));
     if all {
-        judged.iter().for_each(|one| println!("  {}", told(one)));
+        for one in &judged {
+            println!("  {}", told(one));
+        }
     }
     Ok(score)
 }

@@ -55,7 +55,7 @@ fn gaps(dice: &mut Dice, draft: impl Fn(&mut Dice) -> Draft) -> Draft {
 /// The exporter stops to update while nothing is to be done; then work comes, and GPUs are busy with it.
 fn frozen_at_rest(dice: &mut Dice, index: u64) -> Draft {
     let work_from = 60.0 * dice.real("workFromMinute", 3.0, 6.0);
-    let draft = if index % 2 == 0 { working::mixed(dice, index) } else { working::training(dice, index) };
+    let draft = if index.is_multiple_of(2) { working::mixed(dice, index) } else { working::training(dice, index) };
     let mut draft = with(draft, work_from - 60.0, "telemetry.gpu", &json!("Frozen"));
     let rates = draft.arrivals["rate"].clone();
     if draft.work == Work::Training {

@@ -43,7 +43,7 @@ pub fn launch_bound_unseen(dice: &mut Dice, index: u64) -> Draft {
     Draft { model, mend, exporter: Exporter::Default, ..draft }
 }
 
-/// Products whose GPUs are linked: bytes a second of one direction of NVLink, and of PCIe.
+/// Products whose GPUs are linked: bytes a second of one direction of `NVLink`, and of `PCIe`.
 const LINKED: [(&str, f64, f64); 4] = [
     ("NVIDIA H100 80GB HBM3", 4.5e11, 6.4e10),
     ("NVIDIA H200", 4.5e11, 6.4e10),
@@ -91,7 +91,7 @@ fn exchanging(dice: &mut Dice, index: u64, slower: f64) -> Draft {
 /// One replica's GPUs run slowly, and all others wait for it in each step; another node mends it.
 pub fn straggler(dice: &mut Dice, index: u64) -> Draft {
     let (training, draft) = fed(dice, index, index % 2 == 1);
-    let slow = json!({"replicas": 1, "clock": dice.real("clock", 0.25, 0.6), "thermal": index % 3 != 0});
+    let slow = json!({"replicas": 1, "clock": dice.real("clock", 0.25, 0.6), "thermal": !index.is_multiple_of(3)});
     let model = training.with(&[("slow", slow)]);
     Draft { model, replicas: draft.replicas.max(3), mend: vec![("model.training.slow".into(), Value::Null)], ..draft }
 }

@@ -109,7 +109,7 @@ fn blank(dice: &mut Dice, index: u64, work: Work, product: &'static str) -> Draf
         neighbour: None,
         changes: Vec::new(),
         product,
-        exporter: if index % 2 == 0 { Exporter::Sm } else { Exporter::Default },
+        exporter: if index.is_multiple_of(2) { Exporter::Sm } else { Exporter::Default },
         own_metrics: work == Work::Inference || index % 4 < 2,
         replicas: dice.whole("replicas", 2, 8),
         gpus: 1,
