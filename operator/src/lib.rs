@@ -9,6 +9,7 @@ pub mod config;
 pub mod contest;
 pub mod cycle;
 pub mod due;
+pub mod endings;
 pub mod events;
 pub mod evidence;
 mod exits;

@@ -204,7 +204,7 @@ fn looked_at(
         memory: recall.memory(&id.uid, workload),
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    let exits = exits(&resolved.targets, look.catalog);
+    let exits = recall.endings.note(&id.uid, exits(&resolved.targets, look.catalog), look.now);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
     let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
     (ready, state)

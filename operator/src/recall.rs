@@ -2,6 +2,7 @@
 
 use crate::catalog::TargetKey;
 use crate::contest::Contest;
+use crate::endings::Endings;
 use crate::intent::{Intent, Settings, intent};
 use crate::losses::Losses;
 use crate::refusal::Refusal;
@@ -28,6 +29,8 @@ pub struct Recall {
     pub contests: HashMap<String, Contest>,
     /// Reads in a row that could not be used.
     pub losses: Losses,
+    /// How containers ended lately.
+    pub endings: Endings,
 }
 
 /// An intent, or everything that is wrong with it.
@@ -109,6 +112,7 @@ impl Recall {
         self.pauses.retain(|uid, _| uids.contains(uid));
         self.contests.retain(|uid, _| uids.contains(uid));
         self.losses.keep_only(uids);
+        self.endings.keep_only(uids);
     }
 }
 
