@@ -195,7 +195,7 @@ const SHOWN: [Refusal; 12] = [
     refusal(
         case("tokeniser", "Inference", &[TOKENISING; 2], Labels::Exported),
         "CpuStage",
-        "the queue is 2 % of the latency, GPUs 22 % active, CPU at 95 % of its limit",
+        "the queue is 2 % of the latency, GPUs 22 % active",
         "scale the CPU stage apart",
     ),
     refusal(
