@@ -38,9 +38,9 @@ impl Replica {
             ),
         };
         let gpu = format!(r#"UUID="GPU-{pod}",modelName="NVIDIA H100 80GB HBM3",{whose}"#);
-        // Meters of a GPU at work never stand still: one that does is taken for frozen.
-        let moving = |value: f64| value * (1.0 - 1e-4 * seconds.fract());
-        let of_gpu = self.gpu.iter().map(|(name, value)| (series(name, &gpu), moving(*value)));
+        // A board's power never stands still: where it does, the exporter is taken for stuck.
+        let moves = |name: &str| if name.contains("POWER") { 1e-4 * seconds.fract() } else { 0.0 };
+        let of_gpu = self.gpu.iter().map(|(name, value)| (series(name, &gpu), value * (1.0 - moves(name))));
         let own = own(pod);
         of_gpu.chain(self.server.iter().map(|(name, value)| (series(name, &own), *value))).collect()
     }
