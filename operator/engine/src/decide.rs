@@ -76,9 +76,10 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let steps::Split { pools, result, spilled } = steps::split(roomy, workload, ledger, now);
     let number = trace.take(Step::Split, result);
 
-    // What a ceiling of the gate holds back is demand all the same: evidence on it is still looked for.
     let verdict = if within > current { verdict } else { memory.gate.last_said(&policy.gate) };
-    memory.settle(workload, within, &spilled, now);
+    // What the pace, the maximum or a ceiling holds back is demand all the same: evidence on it is still looked for, and
+    // what was added last is still on trial.
+    memory.settle(workload, wanted, &spilled, now);
     Decision {
         id: workload.id.clone(),
         current,

@@ -41,8 +41,8 @@ fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Time
 
 impl Memory {
     /// Notes what follows from the numbers of this decision.
-    pub(crate) fn settle(&mut self, workload: &Workload, bounded: Replicas, spilled: &[PoolName], now: Timestamp) {
-        let above = bounded > workload.current();
+    pub(crate) fn settle(&mut self, workload: &Workload, wanted: Replicas, spilled: &[PoolName], now: Timestamp) {
+        let above = wanted > workload.current();
         self.demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
             let name = policy.name_ref();

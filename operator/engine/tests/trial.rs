@@ -124,6 +124,14 @@ fn a_lost_sample_never_makes_a_ceiling() {
     assert_eq!(ceiling(&silent), None);
 }
 
+/// Kills: a backlog that ends where the maximum does.
+#[test]
+fn growth_up_to_the_maximum_is_tried_too() {
+    let scenario = judged(grown(|| chat().max(8), 100.0, Span::exact(49.0)));
+
+    assert_eq!(ceiling(&scenario).map(|ceiling| ceiling.replicas.0), Some(8));
+}
+
 #[test]
 fn demand_that_is_met_by_growth_is_gain_enough() {
     let met = grown(chat, 100.0, Span::exact(49.0)).becomes({

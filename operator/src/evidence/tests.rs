@@ -93,6 +93,18 @@ fn a_quiet_hour_before_the_burst_proves_nothing() {
     assert_eq!(evidence.covered, MINUTE * 4);
 }
 
+/// Kills: a window that only looks exactly on time cover.
+#[test]
+fn looks_a_millisecond_late_or_early_cover_a_window_all_the_same() {
+    let covers = |late: i64| {
+        let mut slices: Vec<Slice> = (1..=10).map(|minute| slice(minute, vec![engine("a", "g", 0.9)])).collect();
+        slices[9].at += SignedDuration::from_millis(late);
+        history(slices).evidence(&watched(-60, &[("a", -60)])).unwrap().covers_a_window()
+    };
+
+    assert_eq!([covers(-1), covers(0), covers(1)], [true; 3]);
+}
+
 #[test]
 fn both_label_schemes_are_attributed_and_the_exporter_itself_is_nobody() {
     let honoured = row(0.4, &[("namespace", "demo"), ("pod", "b"), ("UUID", "g2")]);
