@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use wellfed_engine::policy::Target;
 use wellfed_engine::rules::Thresholds;
 
-fn settings(gate: Value) -> Settings {
+fn settings(gate: &Value) -> Settings {
     let prometheus = json!([{ "name": "default", "url": "http://localhost:9090" }]);
     let config = serde_json::from_value(json!({ "prometheus": prometheus, "gate": gate })).unwrap();
     Settings { config, spacing: SignedDuration::from_secs(30) }
@@ -13,7 +13,7 @@ fn signal(name: &str, role: &str) -> Value {
     json!({ "name": name, "role": role, "source": { "prometheus": { "query": "sum(some_metric)" } } })
 }
 
-fn read(change: impl FnOnce(&mut Value), gate: Value) -> Result<Intent, Vec<Refusal>> {
+fn read(change: impl FnOnce(&mut Value), gate: &Value) -> Result<Intent, Vec<Refusal>> {
     let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "train" });
     let mut load = signal("load", "Demand");
     load["target"] = json!({ "type": "AverageValue", "averageValue": "10" });
@@ -23,7 +23,7 @@ fn read(change: impl FnOnce(&mut Value), gate: Value) -> Result<Intent, Vec<Refu
 }
 
 fn refused(change: impl FnOnce(&mut Value)) -> String {
-    let refusals = read(change, json!({})).err().expect("refused");
+    let refusals = read(change, &json!({})).err().expect("refused");
     refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -36,7 +36,7 @@ fn signals_that_describe_the_work_make_no_demand() {
         }
     };
 
-    let intent = read(change, json!({})).ok().unwrap();
+    let intent = read(change, &json!({})).ok().unwrap();
 
     let demanding: Vec<_> = intent.policy.signals.iter().map(|signal| signal.name.0.as_str()).collect();
     assert_eq!(demanding, ["load"]);
@@ -50,7 +50,7 @@ fn a_workloads_threshold_wins_over_the_clusters_and_that_over_the_built_in() {
     let cluster = json!({ "thresholds": { "busyFrom": "800m", "starvedBelow": "400m" } });
     let change = |spec: &mut Value| spec["gate"] = json!({ "thresholds": { "busyFrom": "900m" } });
 
-    let thresholds = read(change, cluster).ok().unwrap().policy.gate.thresholds;
+    let thresholds = read(change, &cluster).ok().unwrap().policy.gate.thresholds;
 
     let wanted = Thresholds { busy_from: 0.9, starved_below: 0.4, ..Thresholds::default() };
     assert_eq!(thresholds, wanted);
@@ -74,7 +74,7 @@ fn thresholds_that_are_unknown_or_impossible_are_refused_where_they_stand() {
 fn a_model_says_its_parameters_and_whether_it_is_split() {
     let model = json!({ "params": "7B", "dtype": "FP16", "sharded": true });
 
-    let policy = read(|spec| spec["model"] = model, json!({})).ok().unwrap().policy;
+    let policy = read(|spec| spec["model"] = model, &json!({})).ok().unwrap().policy;
 
     assert!(policy.sharded());
     assert_eq!(policy.model.map(|model| model.params), Some(7e9));
