@@ -7,9 +7,9 @@ RESOLVE = folder=$$($(PROVISION)) && export WELLFED_BINARIES_RESOLVED="$$folder"
 PROGRAMS = -p wellfed -p wellfed-world -p wellfed-tests --bins
 PLANE = target/debug/plane
 
-.PHONY: demo demo-mutants test lint bench bless plane at-rest clean require
+.PHONY: demo demo-mutants test lint bench bench-gate bless plane at-rest clean require
 
-## demo: play three GPU workloads on a real control plane, about four minutes; KEEP=1 leaves it up
+## demo: play three GPU workloads on a real control plane, about five minutes; KEEP=1 leaves it up
 demo: require
 	@$(RESOLVE) && $(CARGO) build --locked $(PROGRAMS) && \
 	target/debug/demo $(if $(KEEP),--keep) $(if $(MUTANT),--mutant $(MUTANT))
@@ -17,7 +17,7 @@ demo: require
 ## demo-mutants: the proof that the demo can fail; each must end with exit code 1
 demo-mutants: require
 	@$(RESOLVE) && $(CARGO) build --locked $(PROGRAMS) && \
-	for mutant in gate-off chat-starved search-restored; do \
+	for mutant in gate-off chat-starved search-restored never-cured; do \
 	  echo "== mutant $$mutant"; code=0; \
 	  target/debug/demo --mutant $$mutant --output target/demo/$$mutant.json || code=$$?; \
 	  [ $$code -eq 1 ] || { echo "the mutant $$mutant survived: exit code $$code"; exit 1; }; \
@@ -35,6 +35,10 @@ lint: require
 ## bench: speed, as counts and ratios
 bench: require
 	$(CARGO) bench --locked -p wellfed-engine -p wellfed
+
+## bench-gate: how often the gate is right, on both halves of the corpus; fails below the goal (target/bench/gate.json)
+bench-gate: require
+	@$(CARGO) build --locked -q --release -p wellfed-corpus && target/release/bench-gate
 
 ## bless: rewrite everything that is generated
 bless: require

@@ -52,7 +52,7 @@ pub fn turns(before: &[FindingStatus], after: &[FindingStatus]) -> Vec<Happening
         !old.is_some_and(|old| old.state == finding.state && old.since == finding.since)
     };
     let tell = |finding: &FindingStatus| Happening {
-        warning: matches!(finding.state.as_str(), "Open" | "Regressed"),
+        warning: finding.state == "Regressed" || (finding.state == "Open" && finding.weight != "Either"),
         reason: match finding.state.as_str() {
             "Open" => "FindingOpened".to_owned(),
             state => format!("Finding{state}"),

@@ -51,6 +51,7 @@ pub struct Evidence {
 
 /// One GPU's means over the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each tells of one counter that was lost
 pub struct GpuEvidence {
     /// Share of time that any kernel ran, 0–1 (`DCGM_FI_DEV_GPU_UTIL`); unsupported under MIG.
     pub util: Option<Span>,

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Facts {
     /// How well it does.
     pub figures: Figures,
-    /// The queue's share of the time until an answer begins or of the whole answer's, whichever is larger, 0–1. Where
-    /// samples are missing: what it could be at most.
+    /// The queue's share of the time until an answer begins, 0–1, mean over servers. Where samples are missing: what it
+    /// could be at most.
     pub queue_share: Option<f64>,
     /// What was measured well enough that a silent rule means something.
     pub checked: Checked,
@@ -71,14 +71,11 @@ fn throughput(seen: &Evidence) -> Option<Throughput> {
     served.or_else(|| Throughput::of(WorkUnit::Trained, &trainers?))
 }
 
+/// Over all servers; none where one of them does not say.
 fn queue_share(servers: &[ServerEvidence]) -> Option<f64> {
-    let share = |whole: fn(&ServerEvidence) -> Option<Span>| {
-        let each: Option<Vec<f64>> =
-            servers.iter().map(|server| Some(server.queue_seconds?.share_of(whole(server)?)?.high.min(1.0))).collect();
-        each.and_then(|each| mean(each.into_iter()))
-    };
-    let shares = [share(|server| server.first_token_seconds), share(|server| server.whole_seconds)];
-    largest(shares.into_iter().flatten())
+    let most = servers.iter().map(|server| server.queue_share().map(|share| share.high.min(1.0)));
+    let all: Option<Vec<f64>> = most.collect();
+    mean(all?.into_iter())
 }
 
 fn checked(seen: &Evidence) -> Checked {
@@ -90,5 +87,35 @@ fn checked(seen: &Evidence) -> Checked {
         data: stored || told,
         communication: all(|gpu| gpu.nvlink.is_some() || gpu.pcie.is_some()),
         cpu: !seen.containers.is_empty() && seen.containers.iter().all(cpu),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(queue: f64, first: f64, whole: f64) -> ServerEvidence {
+        let exact = |value| Some(Span::exact(value));
+        ServerEvidence {
+            queue_seconds: exact(queue),
+            first_token_seconds: exact(first),
+            whole_seconds: exact(whole),
+            ..ServerEvidence::default()
+        }
+    }
+
+    #[test]
+    fn the_queues_share_is_the_mean_over_the_servers() {
+        assert_eq!(queue_share(&[says(0.5, 1.0, 10.0), says(0.25, 1.0, 10.0)]), Some(0.375));
+        assert_eq!(queue_share(&[]), None);
+    }
+
+    /// Kills: a share over the servers that say it, and one over the means where samples are missing.
+    #[test]
+    fn a_server_that_says_nothing_makes_the_share_unknown_and_a_missing_sample_makes_it_larger() {
+        assert_eq!(queue_share(&[says(0.1, 1.0, 10.0), ServerEvidence::default()]), None);
+        let missing = Span { low: 0.1, mean: 0.1, high: 0.6 };
+        let partial = ServerEvidence { queue_seconds: Some(missing), ..says(0.1, 1.0, 10.0) };
+        assert_eq!(queue_share(&[partial]), Some(0.6));
     }
 }

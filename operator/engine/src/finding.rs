@@ -34,6 +34,11 @@ impl fmt::Display for FindingName {
     }
 }
 
+/// Whether there is anything to mend: what only says that more GPUs are worth their money is not tested again.
+pub fn is_fault(rule: RuleName) -> bool {
+    rule != RuleName::AddingJustified
+}
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
@@ -45,12 +50,13 @@ pub enum Severity {
     Low,
 }
 
-/// Findings in which work stands still or is lost, by name.
-const HIGH: [&str; 4] = ["GpuOutOfMemory", "RunNotProgressing", "Stalled", "Straggler"];
+/// Rules that find work that stands still or is lost.
+const HIGH: [RuleName; 4] =
+    [RuleName::GpuOutOfMemory, RuleName::RunNotProgressing, RuleName::Stalled, RuleName::Straggler];
 
 /// By what it is, then by what it does: what speaks against more GPUs has GPUs waiting.
 pub fn severity(name: FindingName, weight: Weight) -> Severity {
-    if HIGH.contains(&name.to_string().as_str()) {
+    if name.rule().is_some_and(|rule| HIGH.contains(&rule)) {
         return Severity::High;
     }
     match weight {

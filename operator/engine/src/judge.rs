@@ -55,7 +55,7 @@ fn blind(gap: Gap, mut findings: Vec<Finding>, seen: &Evidence) -> Opinion {
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {
-    rule(name).map(|rule| rule.certainty())
+    rule(name).map(Rule::certainty)
 }
 
 fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {

@@ -29,8 +29,11 @@ fn doing(workload: WorkloadBuilder, work: f64) -> WorkloadBuilder {
     workload.serving(ServerEvidence { progress: Some(Span::exact(work)), ..ServerEvidence::default() })
 }
 
+/// Without what only says that more GPUs are worth their money.
 fn shown(scenario: &Scenario) -> Vec<Shown> {
-    scenario.decision(NAME).memory.gate.shown()
+    let mut shown = scenario.decision(NAME).memory.gate.shown();
+    shown.retain(|one| one.name != FindingName::Rule(RuleName::AddingJustified));
+    shown
 }
 
 fn states(scenario: &Scenario) -> Vec<(FindingName, State)> {
@@ -176,7 +179,18 @@ fn a_second_change_while_it_is_tested_keeps_the_figures_of_before_the_first() {
     let second = first.becomes(doing(train().busy(), 400.0).template("third")).remembered(false).after(10);
 
     assert_eq!(states(&second), [(LOADER, State::Resolved)]);
-    assert_eq!(shown(&second)[0].figures.unwrap().0.throughput.unwrap().total, 400.0);
+    let before = shown(&second)[0].figures.map(|(before, _)| before.throughput.map(|work| work.total));
+    assert_eq!(before, Some(Some(400.0)));
+}
+
+#[test]
+fn that_more_gpus_are_worth_their_money_is_nothing_to_test_again() {
+    let busy = world().workload(doing(train().busy(), 400.0)).after(3);
+    let changed = fixed(busy.clone(), doing(train().busy(), 400.0));
+
+    let justified = [RuleName::AddingJustified];
+    assert_eq!(busy.decision(NAME).findings(), justified);
+    assert_eq!(changed.decision(NAME).memory.gate.shown(), []);
 }
 
 #[test]

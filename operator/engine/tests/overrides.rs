@@ -113,7 +113,7 @@ fn where_the_latency_is_the_work_itself_the_refusal_stands() {
     let decision = by_three(world().workload(slow(Class::Inference, Some(0.29)))).after(3).decision("chat");
 
     assert_eq!(decision.number.0, 4);
-    assert!(matches!(gate_of(&decision), Reason::GateRefused { rule: RuleName::DataLoader, .. }));
+    assert!(matches!(gate_of(&decision), Reason::GateRefused { .. }));
 }
 
 /// Row 10 of the gate's truth table.
@@ -124,7 +124,6 @@ fn where_nobody_knows_the_queue_inference_gets_one_replica_a_window_and_training
     assert_eq!((number(Class::Inference), number(Class::Training)), (5, 4));
 }
 
-/// Kills: a share that counts only the servers that say it.
 #[test]
 fn losing_what_says_the_queue_is_short_never_holds_more_back() {
     let known = by_three(world().workload(slow(Class::Inference, Some(0.1)))).after(3);

@@ -1,7 +1,10 @@
 //! Marginal gain: replicas that were added must bring what they should, or growth ends for a while.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 use wellfed_engine::decision::{Reason, Step};
 use wellfed_engine::evidence::ServerEvidence;
+use wellfed_engine::figures::Throughput;
 use wellfed_engine::finding::FindingName;
 use wellfed_engine::gate::{Ceiling, Check, State};
 use wellfed_engine::span::Span;
@@ -51,10 +54,8 @@ fn replicas_that_bring_nothing_end_growth_at_the_present_count_of_inference() {
     assert_eq!(decision.binding(), Step::Bounds);
     assert!(matches!(decision.steps[2].reason, Reason::Ceiling { .. }), "{:?}", decision.steps[2]);
     let shown = decision.memory.gate.shown();
-    assert_eq!(
-        shown.iter().map(|one| (one.name, one.state)).collect::<Vec<_>>(),
-        [(FindingName::ScaleOutIneffective, State::Open)]
-    );
+    let names: Vec<_> = shown.iter().map(|one| (one.name, one.state)).collect();
+    assert_eq!(names, [(FindingName::ScaleOutIneffective, State::Open)], "and not that adding is justified");
     let gain = shown[0].gain.map(|gain| (gain.from.0, gain.to.0, gain.before, gain.after));
     assert_eq!(gain, Some((4, 8, 400.0, 392.0)));
 }
@@ -97,7 +98,22 @@ fn a_new_pod_template_ends_a_ceiling() {
     assert_eq!(changed.decision(NAME).number.0, 16);
 }
 
-/// Kills: a spread that is taken from incomplete samples, totals of fewer replicas than there are.
+/// Kills: a trial that compares totals of fewer replicas than there are.
+#[test]
+fn a_replica_that_says_nothing_never_makes_a_ceiling() {
+    let mut partial = grown(chat, 100.0, Span::exact(100.0));
+    for _ in 0..10 {
+        let seven = partial.later(60).evaluated().change(NAME, |workload| {
+            let figures = &mut workload.opinion.as_mut().unwrap().facts.figures;
+            figures.throughput = figures.throughput.map(|work| Throughput { total: 390.0, replicas: 7, ..work });
+        });
+        partial = seven.remembered(false);
+    }
+
+    assert_eq!(partial.find(NAME).unwrap().memory.gate.ceiling, None);
+}
+
+/// Kills: a spread that is taken from incomplete samples.
 #[test]
 fn a_lost_sample_never_makes_a_ceiling() {
     let incomplete = Span { low: 44.0, mean: 49.0, high: 90.0 };

@@ -167,6 +167,8 @@ mod tests {
         let hot = gpu.read(&ledger, Product::named("H100"), 81_559.0, 60.0);
 
         assert_eq!((hot.clocks_held, hot.sm_clock.round()), (1.0, 1188.0));
+        // 70 W at rest + 630 W × (0.15 + 0.45 × 0.75) × 0.6².
+        assert!((176.9..=184.3).contains(&hot.power), "{}", hot.power);
         assert!(hot.temperature > 80.0, "{}", hot.temperature);
     }
 

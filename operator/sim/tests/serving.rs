@@ -72,6 +72,17 @@ fn a_lone_request_waits_for_company_no_longer_than_it_was_told() {
 }
 
 #[test]
+fn a_full_batch_does_not_wait_for_more() {
+    let batch = json!({"max": 2, "waitSeconds": 10, "secondsPerItem": 0.001});
+    let mut lab = lab(SERVICE, 100.0).replicas(1).set("model.service.batch", batch);
+
+    near(lab.throughput(60), 100.0, 0.03);
+    let one = &lab.service().batchers["w-0"];
+    // Every other request waits for one that comes 10 ms later.
+    near(one.queue_seconds / one.inferences as f64, 0.005, 0.1);
+}
+
+#[test]
 fn sessions_that_stick_drown_one_replica_while_the_others_rest() {
     let mut lab = lab(LLM, 10.0).replicas(3).set("model.llm.router", json!({"pinned": 0.8, "to": 1}));
     lab.run(120);

@@ -69,17 +69,21 @@ impl History {
             sharded: workload.sharded,
         };
         let mut counts = exits::within(workload, last.at);
+        let mut judged = 0;
         for pod in &workload.pods {
             let Ok(warm) = pod.ready_since.checked_add(workload.gate.warm_up) else { continue };
             // Looks are in order of time: those that are warm are the last ones.
             let warm = usable.partition_point(|look| !self.begins_after(look, warm));
             if warm < usable.len() {
+                judged = judged.max(usable.len() - warm);
                 self.add(&mut evidence, workload, pod, &usable[warm..]);
                 if let Some(container) = evidence.containers.last_mut() {
                     container.exits = counts.remove(pod.name.as_str()).unwrap_or_default();
                 }
             }
         }
+        // Looks at replicas that were cold cover nothing.
+        evidence.covered = covered(judged, self.interval);
         // A container that keeps ending is never warm, and its end is all that is known of it.
         let others = counts.into_values().map(|exits| ContainerEvidence { exits, ..ContainerEvidence::default() });
         evidence.containers.extend(others);

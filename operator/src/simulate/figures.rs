@@ -138,7 +138,9 @@ mod tests {
     #[test]
     fn time_and_requests_over_the_objective_are_shares_of_their_own() {
         let mut count = Count::new(Some(1.0));
-        [0.5, 0.5, 0.5, 3.0].iter().zip(0..).for_each(|(latency, at)| count.add(&cycle(f64::from(at), 1, *latency)));
+        for (latency, at) in [0.5, 0.5, 0.5, 3.0].into_iter().zip(0..) {
+            count.add(&cycle(f64::from(at), 1, latency));
+        }
 
         let figures = count.finish(1.0, 2.0);
 
@@ -148,9 +150,9 @@ mod tests {
     #[test]
     fn a_change_back_within_ten_minutes_is_a_reversal() {
         let mut count = Count::new(None);
-        [(0.0, 1), (15.0, 3), (300.0, 2), (1_200.0, 4)]
-            .iter()
-            .for_each(|(now, asked)| count.add(&cycle(*now, *asked, 0.0)));
+        for (now, asked) in [(0.0, 1), (15.0, 3), (300.0, 2), (1_200.0, 4)] {
+            count.add(&cycle(now, asked, 0.0));
+        }
 
         let figures = count.finish(0.0, 0.0);
 

@@ -18,6 +18,8 @@ pub mod sampler;
 mod scenario;
 mod series;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use error::SimulateError;
 pub use figures::Figures;

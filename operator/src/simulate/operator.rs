@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::memory::Memory;
-use wellfed_engine::policy::GateMode;
+use wellfed_engine::policy::{GateMode, PoolPolicy};
 use wellfed_engine::units::Replicas;
 use wellfed_engine::world::{Measures, PodState, PoolState, SignalState, Workload, World};
 use wellfed_engine::{decide, plan, remember};
@@ -133,7 +133,7 @@ fn whole(decided: Decided) -> Result<Decision, SimulateError> {
 fn write(decision: &Decision, workload: &Workload, at: usize, cluster: &mut Cluster) -> bool {
     let actions = plan(decision, workload.policy.mode).actions;
     let sets = cluster.sets.iter().enumerate().filter(|(_, set)| set.workload == at).map(|(number, _)| number);
-    let named: Vec<_> = workload.policy.pools.iter().map(|pool| pool.name()).zip(sets).collect();
+    let named: Vec<_> = workload.policy.pools.iter().map(PoolPolicy::name).zip(sets).collect();
     for action in &actions {
         for (_, set) in named.iter().filter(|(name, _)| *name == action.pool) {
             cluster.ask(*set, action.to.0);

@@ -127,7 +127,9 @@ impl<'a> Play<'a> {
                 let decisions = operator.cycle(self.scenario, &mut self.cluster, witness)?;
                 for decision in &decisions {
                     let at = self.scenario.workloads.iter().position(|one| one.id == decision.id);
-                    at.into_iter().for_each(|at| self.tracks[at].refused = refused(decision));
+                    if let Some(at) = at {
+                        self.tracks[at].refused = refused(decision);
+                    }
                 }
             }
             Driver::Rival(rivals) if reads => {

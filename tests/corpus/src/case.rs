@@ -68,6 +68,17 @@ pub enum Fault {
     Shared,
 }
 
+/// What an exporter sends beside its default counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exporter {
+    /// Nothing.
+    Default,
+    /// SM activity.
+    Sm,
+    /// SM activity, links and clocks.
+    Everything,
+}
+
 /// One scenario.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -102,8 +113,10 @@ pub struct Draft {
     pub changes: Vec<(f64, String, Value)>,
     /// GPU product, by the name that the driver gives it.
     pub product: &'static str,
-    /// Whether the exporter sends SM activity, which its default counters leave out.
-    pub sm_active: bool,
+    /// What the exporter sends beside its default counters.
+    pub exporter: Exporter,
+    /// Whether the workload's own metrics are scraped: a trainer's steps are in half of all cases.
+    pub own_metrics: bool,
     /// Replicas that run.
     pub replicas: u32,
     /// GPUs of each.
@@ -118,6 +131,8 @@ pub struct Draft {
     pub phases: Vec<Phase>,
     /// How telemetry is broken.
     pub fault: Option<Fault>,
+    /// Since when the cause is there, seconds.
+    pub cause_from: f64,
     /// What mends the cause: path and value.
     pub mend: Vec<(String, Value)>,
     /// Seed of the arrivals.

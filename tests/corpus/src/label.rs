@@ -14,7 +14,8 @@ const TOLERANCE: f64 = 0.10;
 /// What a veto would have been in one scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
-    /// Since when demand first exceeded its target, seconds; a scenario in which it never did is never asked.
+    /// Since when demand exceeded its target and the cause was there, seconds; none where demand never did, so that the
+    /// gate is never asked.
     pub asked: Option<f64>,
     /// One replica more improved throughput or waiting by at least 10 %.
     pub helped: bool,
@@ -58,6 +59,7 @@ pub fn exceeds(case: &Case, moment: &Moment) -> bool {
 pub fn label(case: &Case, onlooker: &mut impl Onlooker) -> Result<Label> {
     let moments = play(case, Variant::AsIs, onlooker)?;
     let asked = moments.iter().find(|moment| exceeds(case, moment)).map(|moment| moment.second);
+    let asked = asked.map(|asked| asked.max(case.draft.cause_from));
     let outcome = |moments: &[Moment]| Outcome::since(asked.unwrap_or(0.0), moments);
     let as_is = outcome(&moments);
     let one_more = outcome(&play(case, Variant::OneMore, &mut ())?);
@@ -73,7 +75,7 @@ pub fn label(case: &Case, onlooker: &mut impl Onlooker) -> Result<Label> {
 }
 
 fn improves(before: &Outcome, after: &Outcome) -> bool {
-    after.throughput >= before.throughput * (1.0 + HELPED) || after.waiting <= before.waiting * (1.0 - HELPED)
+    after.throughput > before.throughput.max(1e-9) * (1.0 + HELPED) || after.waiting <= before.waiting * (1.0 - HELPED)
 }
 
 fn group_free(group: Group, added: &Outcome, mended: &Outcome) -> bool {

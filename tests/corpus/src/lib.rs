@@ -9,7 +9,6 @@
 pub mod case;
 pub mod classes;
 pub mod dice;
-pub mod extra;
 pub mod label;
 pub mod models;
 pub mod play;

@@ -44,7 +44,7 @@ pub struct Outcome {
 impl Outcome {
     /// Of the moments since `from`.
     pub fn since(from: f64, moments: &[Moment]) -> Self {
-        let compared: Vec<&Moment> = moments.iter().filter(|moment| moment.second > from).collect();
+        let compared: Vec<&Moment> = moments.iter().filter(|moment| moment.second > from + LOOK).collect();
         let mean = |value: fn(&Moment) -> f64| {
             compared.iter().map(|moment| value(moment)).sum::<f64>() / compared.len().max(1) as f64
         };

@@ -9,6 +9,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use wellfed_engine::policy::GatePolicy;
 use wellfed_engine::rules::RuleName;
 
 /// One scenario with its label and what the gate made of it.
@@ -36,7 +37,7 @@ pub struct Counts {
     /// Vetoes that were due and not given.
     #[serde(rename = "fn")]
     pub missed: u32,
-    /// Right vetoes of a mild cause: none was asked for.
+    /// Right vetoes that were not due: of a mild cause, or without a cause.
     pub mild: u32,
 }
 
@@ -124,7 +125,12 @@ pub fn judge_all(half: Half) -> Result<Vec<Judged>> {
 
 /// Labels and judges one scenario with the gate's defaults.
 pub fn judged(case: &Case) -> Result<Judged> {
-    let mut watch = Watch::new(case, defaults(case.draft.work)?);
+    judged_with(case, defaults(case.draft.work)?)
+}
+
+/// Labels and judges one scenario with this gate.
+pub fn judged_with(case: &Case, gate: GatePolicy) -> Result<Judged> {
+    let mut watch = Watch::new(case, gate);
     let label = label(case, &mut watch)?;
     let refusals = watch.refusals();
     Ok(Judged { name: case.name.clone(), class: case.class, group: case.group, label, refusals })
@@ -139,14 +145,23 @@ impl Judged {
         self.group.cause().is_some_and(|cause| cause == rule.to_string())
     }
 
-    /// Whether a veto by `rule` was right.
+    /// Whether a veto by `rule` was right. One that names no cause is right where adding did not help, whatever the cause.
     pub fn is_right(&self, rule: RuleName) -> bool {
-        self.names_its_cause(rule) && self.label.veto_is_right(self.group)
+        (self.names_its_cause(rule) && self.label.veto_is_right(self.group)) || self.is_right_hold(rule)
+    }
+
+    fn is_right_hold(&self, rule: RuleName) -> bool {
+        rule == RuleName::Underused && self.label.veto_is_strictly_right(self.group)
+    }
+
+    /// Whether it was right and named the cause.
+    fn is_named(&self, rule: RuleName) -> bool {
+        self.names_its_cause(rule) && self.is_right(rule)
     }
 
     /// When the right veto came, seconds after demand first exceeded its target.
     fn right_after(&self) -> Option<f64> {
-        let (_, second) = self.refusals.iter().find(|(rule, _)| self.is_right(*rule))?;
+        let (_, second) = self.refusals.iter().find(|(rule, _)| self.is_named(*rule))?;
         Some(second - self.label.asked?)
     }
 
@@ -162,7 +177,7 @@ impl Score {
         let count = |test: &dyn Fn(&Judged) -> bool| all.iter().filter(|one| test(one)).count() as u32;
         let vetoed = |group: Group| count(&|one| one.group == group && !one.refusals.is_empty());
         Self {
-            rates: rates(all, Judged::due, Judged::is_right),
+            rates: rates(all, Judged::due, Judged::is_right, Judged::is_named),
             false_vetoes_saturated: vetoed(Group::Working),
             vetoes_on_unknown: vetoed(Group::Unknown),
             time_to_verdict_seconds: times(all),
@@ -171,6 +186,10 @@ impl Score {
             strict: rates(
                 all,
                 |one| matches!(one.group, Group::Cause(_)) && one.label.veto_is_strictly_right(one.group),
+                |one, rule| {
+                    (one.names_its_cause(rule) && one.label.veto_is_strictly_right(one.group))
+                        || one.is_right_hold(rule)
+                },
                 |one, rule| one.names_its_cause(rule) && one.label.veto_is_strictly_right(one.group),
             ),
         }
@@ -186,9 +205,15 @@ impl Score {
     }
 }
 
-fn rates(all: &[Judged], due: impl Fn(&Judged) -> bool, right: impl Fn(&Judged, RuleName) -> bool) -> Rates {
+/// Precision counts what is `right`, recall those that are `due` and `named`.
+fn rates(
+    all: &[Judged],
+    due: impl Fn(&Judged) -> bool,
+    right: impl Fn(&Judged, RuleName) -> bool,
+    named: impl Fn(&Judged, RuleName) -> bool,
+) -> Rates {
     let owed: Vec<&Judged> = all.iter().filter(|one| due(one)).collect();
-    let given = owed.iter().filter(|one| one.refusals.iter().any(|(rule, _)| right(one, *rule))).count();
+    let given = owed.iter().filter(|one| one.refusals.iter().any(|(rule, _)| named(one, *rule))).count();
     let vetoes: Vec<bool> = all.iter().flat_map(|one| one.refusals.iter().map(|(rule, _)| right(one, *rule))).collect();
     let share = |some: usize, of: usize| (of > 0).then(|| some as f64 / of as f64);
     Rates {
@@ -209,7 +234,7 @@ fn per_rule(all: &[Judged]) -> BTreeMap<String, Counts> {
     for one in all {
         for (rule, _) in &one.refusals {
             let counts = rules.entry(rule.to_string()).or_default();
-            match (one.is_right(*rule), one.due()) {
+            match (one.is_right(*rule), one.due() && one.is_named(*rule)) {
                 (true, true) => counts.tp += 1,
                 (true, false) => counts.mild += 1,
                 (false, _) => counts.fp += 1,

@@ -1,6 +1,7 @@
 //! The result as people read it.
 
 use crate::score::{Judged, Score};
+use crate::watch::Said;
 use std::fmt::Write;
 
 /// The tables of one half: by class, by rule, and every scenario in which the gate was wrong.
@@ -60,5 +61,21 @@ pub fn told(one: &Judged) -> String {
         outcome(&label.as_is),
         outcome(&label.one_more),
         outcome(&label.mended),
+    )
+}
+
+/// What the gate saw and said in one minute.
+pub fn seen(said: &Said) -> String {
+    let Some((evidence, opinion)) = &said.behind else { return format!("{:?} on no evidence", said.verdict) };
+    let rules: Vec<String> =
+        opinion.findings.iter().map(|finding| format!("{} ({:?})", finding.rule, finding.weight)).collect();
+    format!(
+        "{:?}; {:?} by [{}]\n    {:?}\n    {:?}\n    {:?}",
+        said.verdict,
+        opinion.lean,
+        rules.join(", "),
+        evidence.gpus.first(),
+        evidence.containers.first(),
+        (evidence.servers.first(), evidence.servers.last(), evidence.trainers.first())
     )
 }

@@ -1,7 +1,6 @@
 //! The gate looks on: evidence as its lane would sample it, judged each minute and counted as the engine counts it.
 
 use crate::case::{Case, Fault, NEIGHBOUR, Pod, WORKLOAD, Work};
-use crate::extra::Extra;
 use crate::label::exceeds;
 use crate::play::{Moment, Onlooker, moment};
 use anyhow::{Result, anyhow};
@@ -11,6 +10,7 @@ use wellfed::config::Config;
 use wellfed::evidence::{History, LONGEST, Metric, Slice, Watched, WatchedPod};
 use wellfed::intent::{Settings, intent};
 use wellfed::simulate::sampler::{SampledPod, Sampler};
+use wellfed_engine::evidence::Evidence;
 use wellfed_engine::gate::{GateMemory, Verdict};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Opinion;
@@ -33,8 +33,8 @@ pub struct Said {
     pub second: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// The opinion behind it.
-    pub opinion: Option<Opinion>,
+    /// The evidence and the opinion on it.
+    pub behind: Option<(Evidence, Opinion)>,
 }
 
 /// The gate, its memory and its lane.
@@ -43,7 +43,6 @@ pub struct Watch<'a> {
     case: &'a Case,
     gate: GatePolicy,
     sampler: Sampler,
-    extra: Extra,
     history: History,
     memory: GateMemory,
     /// Since when demand exceeds its target.
@@ -83,7 +82,6 @@ impl<'a> Watch<'a> {
             case,
             gate: policy,
             sampler: Sampler::new(case.world.exporter.clone()),
-            extra: Extra::default(),
             history: History::every(SignedDuration::from_secs(LOOK as i64)),
             memory: GateMemory::default(),
             since: None,
@@ -125,26 +123,27 @@ impl<'a> Watch<'a> {
             key: (WORKLOAD.to_owned(), replica.uid.clone()),
             container: CONTAINER.to_owned(),
             product: self.case.draft.product.to_owned(),
-            gpus: gpus_of(place, replica.gpus),
+            gpus: gpus(&replica, place),
             replica,
         }
     }
 
-    fn minute(&mut self, sim: &Sim, pods: &[Pod]) {
-        let second = sim.now();
+    fn minute(&mut self, second: f64, pods: &[Pod]) {
         let mut slice = self.sampler.slice(at(second));
-        self.extra.add(sim, pods, &mut slice, CONTAINER);
         if self.case.draft.fault == Some(Fault::ProfilingZero) {
-            zero_profiling(&mut slice, pods);
+            for pod in pods {
+                zero_profiling(&mut slice, pod);
+            }
         }
         if !self.fails() {
             self.history.push(slice, LONGEST);
         }
         let watched = self.since.map(|since| self.watched(since, pods));
-        let opinion = watched.and_then(|watched| self.history.evidence(&watched)).map(|evidence| judge(&evidence));
-        self.memory.count(opinion.as_ref(), &self.gate, at(second));
+        let evidence = watched.and_then(|watched| self.history.evidence(&watched));
+        let behind = evidence.map(|evidence| (evidence.clone(), judge(&evidence)));
+        self.memory.count(behind.as_ref().map(|(_, opinion)| opinion), &self.gate, at(second));
         if self.since.is_some() {
-            self.said.push(Said { second, verdict: self.memory.verdict(&self.gate), opinion });
+            self.said.push(Said { second, verdict: self.memory.verdict(&self.gate), behind });
         }
     }
 
@@ -199,7 +198,7 @@ impl Onlooker for Watch<'_> {
         }
         if now >= self.next.look {
             self.next.look += LOOK;
-            self.minute(sim, pods);
+            self.minute(now, pods);
         }
     }
 }
@@ -210,23 +209,19 @@ fn at(second: f64) -> Timestamp {
 }
 
 /// What a driver shows after some errors: nothing was profiled, yet the GPU is in use (DCGM issue 303).
-fn zero_profiling(slice: &mut Slice, pods: &[Pod]) {
-    for pod in pods {
-        let key = (WORKLOAD.to_owned(), pod.replica.uid.clone());
-        for gpu in gpus_of(&pod.replica.uid, pod.replica.gpus) {
-            let shown = |metric: &Metric| slice.get(&key, &gpu, *metric).is_some();
-            let zeroed = [Metric::Engine, Metric::Sm, Metric::Tensor, Metric::Dram];
-            let zeroed: Vec<_> = zeroed.into_iter().filter(shown).collect();
-            let used = shown(&Metric::Util);
-            zeroed.into_iter().for_each(|metric| slice.note_gpu(&key, &gpu, metric, 0.0));
-            if used {
-                slice.note_gpu(&key, &gpu, Metric::Util, 1.0);
+fn zero_profiling(slice: &mut Slice, pod: &Pod) {
+    let key = (WORKLOAD.to_owned(), pod.replica.uid.clone());
+    for gpu in gpus(&pod.replica, &pod.replica.uid) {
+        for metric in [Metric::Engine, Metric::Swing, Metric::Sm, Metric::Tensor, Metric::Fp32, Metric::Dram] {
+            if slice.get(&key, &gpu, metric).is_some() {
+                slice.note_gpu(&key, &gpu, metric, 0.0);
             }
         }
+        slice.note_gpu(&key, &gpu, Metric::Util, 1.0);
     }
 }
 
-/// The GPUs that carry the name `place`.
-pub fn gpus_of(place: &str, count: u32) -> Vec<String> {
-    (0..count).map(|gpu| format!("GPU-{place}-{gpu}")).collect()
+/// The GPUs of a replica, whose node has the name `place`.
+fn gpus(replica: &Replica, place: &str) -> Vec<String> {
+    (0..replica.gpus).map(|gpu| format!("GPU-{place}-{gpu}")).collect()
 }

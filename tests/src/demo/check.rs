@@ -1,7 +1,11 @@
 //! Whether everything came out as it should, by the API server and its audit log alone.
 
 use super::history::{History, Past};
-use wellfed_crds::ConditionStatus;
+use jiff::SignedDuration;
+use wellfed_crds::{ConditionStatus, FiguresStatus};
+
+/// An event is written after the write that it explains, in the same cycle.
+const LATE: SignedDuration = SignedDuration::from_secs(5);
 
 /// Everything that is not as it should be, in words.
 pub fn check(history: &History) -> Vec<String> {
@@ -32,7 +36,9 @@ fn chat(past: &Past, expect: &mut impl FnMut(bool, String)) {
     expect(spot.peak >= 2, format!("chat's burst runs on h100-spot: its most there was {}", spot.peak));
     let (verdict, findings) = said(past);
     expect(verdict == "Allow", format!("chat's verdict is Allow, not {verdict}"));
-    expect(findings.is_empty(), format!("chat has no finding, not {findings:?}"));
+    // That adding is justified is said too, and is no fault.
+    let faults: Vec<_> = findings.into_iter().filter(|rule| *rule != "AddingJustified").collect();
+    expect(faults.is_empty(), format!("chat has no finding, not {faults:?}"));
     let demand =
         past.status.decision.as_ref().and_then(|decision| decision.steps.iter().find(|one| one.step == "demand"));
     let (runs, asked) = demand.map_or((0, i32::MAX), |demand| (demand.before, demand.after));
@@ -42,19 +48,33 @@ fn chat(past: &Past, expect: &mut impl FnMut(bool, String)) {
     );
 }
 
-/// Starved: refused, with the cause and what to do.
+/// Starved: held at first, with the cause and what to do; once that is done, measured again, and free to grow.
 fn vision_train(past: &Past, expect: &mut impl FnMut(bool, String)) {
-    let same = past.initial() == 4 && past.peak == 4 && past.last() == 4;
-    let course = format!("{} → {} → {}", past.initial(), past.peak, past.last());
-    expect(same, format!("vision-train stays at 4 replicas, not {course}"));
-    let (verdict, findings) = said(past);
-    expect(verdict == "Refuse", format!("vision-train's verdict is Refuse, not {verdict}"));
-    expect(findings == ["DataLoader"], format!("vision-train's finding is DataLoader, not {findings:?}"));
-    let binding = past.status.decision.as_ref().map_or("", |decision| decision.binding.as_str());
-    expect(binding == "Gate", format!("vision-train is held by the gate, not by {binding}"));
-    let wanted = past.status.wanted_replicas.unwrap_or(0);
-    expect(wanted > 4, format!("vision-train wants more than 4 replicas, not {wanted}"));
-    let remedies = past.status.findings.iter().map(|finding| finding.remedies.len()).sum::<usize>();
+    let turns: Vec<&str> = past.turns.iter().map(|(_, turn, _)| turn.as_str()).collect();
+    let course = ["FindingOpened", "FindingRetesting", "FindingResolved"];
+    expect(turns.starts_with(&course), format!("vision-train's finding goes {course:?}, not {turns:?}"));
+    let about = past.turns.first().is_some_and(|(_, _, note)| note.starts_with("DataLoader"));
+    expect(about, format!("vision-train's finding is DataLoader: {:?}", past.turns.first()));
+    let resolved = past.turns.iter().find(|(_, turn, _)| turn == "FindingResolved").map(|(at, ..)| *at);
+    let first = past.first_written;
+    let waits = first.zip(resolved).is_some_and(|(first, resolved)| first >= resolved - LATE);
+    expect(waits, format!("vision-train grows only once its finding is resolved: at {first:?}, {resolved:?}"));
+    expect(past.initial() == 4, format!("vision-train starts with 4 replicas, not {}", past.initial()));
+    expect(past.peak > 4 && past.peak <= 8, format!("vision-train then grows, up to 8 replicas: {}", past.peak));
+    before_and_after(past, expect);
+}
+
+/// The status keeps both figures, and the gain is real.
+fn before_and_after(past: &Past, expect: &mut impl FnMut(bool, String)) {
+    let finding = past.status.findings.iter().find(|finding| finding.rule == "DataLoader");
+    let state = finding.map(|finding| finding.state.as_str());
+    expect(state == Some("Resolved"), format!("vision-train's DataLoader is Resolved at the end, not {state:?}"));
+    let figure = |figures: Option<&FiguresStatus>| figures?.throughput.as_deref()?.parse::<f64>().ok();
+    let (before, after) = finding.map_or((None, None), |it| (figure(it.before.as_ref()), figure(it.after.as_ref())));
+    let gain = before.zip(after).map(|(before, after)| after / before);
+    let doubled = gain.is_some_and(|gain| gain >= 2.0);
+    expect(doubled, format!("a replica of vision-train does at least twice as much after: {before:?}, {after:?}"));
+    let remedies = finding.map_or(0, |finding| finding.remedies.len());
     expect(remedies >= 2, format!("vision-train is told at least 2 remedies, not {remedies}"));
 }
 

@@ -3,8 +3,11 @@
 use super::stage::{NAMESPACE, WORKLOADS};
 use crate::plane::Plane;
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::events::v1::Event;
 use kube::Api;
+use kube::api::ListParams;
 use std::collections::BTreeMap;
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 
@@ -24,6 +27,10 @@ pub struct Past {
     pub pools: BTreeMap<String, Course>,
     /// The largest sum of replicas at any time.
     pub peak: i64,
+    /// When the number was first written.
+    pub first_written: Option<Timestamp>,
+    /// What became of its findings: when, and the event's reason and text.
+    pub turns: Vec<(Timestamp, String, String)>,
 }
 
 /// How one Deployment's replicas went.
@@ -53,14 +60,17 @@ impl History {
         let strays = audit.events().iter().filter(stray).map(crate::audit::Event::summary).collect();
         let scalings = audit.on("deployments", "scale").in_namespace(NAMESPACE);
         let workloads: Api<GpuWorkload> = Api::namespaced(client.clone(), NAMESPACE);
-        let deployments: Api<Deployment> = Api::namespaced(client, NAMESPACE);
+        let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
+        let told = Api::<Event>::namespaced(client, NAMESPACE).list(&ListParams::default()).await?.items;
         let mut past = BTreeMap::new();
         for name in WORKLOADS {
             let workload = workloads.get(name).await?;
             let mut steps: Vec<(String, i64, i64)> = Vec::new();
+            let mut written = Vec::new();
             for event in scalings.events().iter().filter(|event| event.response_status.code == 200) {
                 let (from, to) = numbers(&event.request_object).context("a write of /scale without numbers")?;
                 steps.push((event.object_ref.name.clone(), from, to));
+                written.push((event.object_ref.name.as_str(), event.at));
             }
             let targets = targets(&workload);
             let mut last = BTreeMap::new();
@@ -68,10 +78,25 @@ impl History {
                 let deployment = deployments.get(target).await?;
                 last.insert(target.clone(), i64::from(deployment.spec.and_then(|spec| spec.replicas).unwrap_or(1)));
             }
-            past.insert(name, Past::of(workload.status.unwrap_or_default(), &targets, &steps, &last));
+            let own = |target: &str| last.contains_key(target);
+            let first_written = written.iter().filter(|(target, _)| own(target)).map(|(_, at)| *at).min();
+            let one = Past::of(workload.status.unwrap_or_default(), &targets, &steps, &last);
+            past.insert(name, Past { first_written, turns: turns(&told, name), ..one });
         }
         Ok(Self { workloads: past, strays })
     }
+}
+
+/// What became of the findings of `workload`, oldest first.
+fn turns(events: &[Event], workload: &str) -> Vec<(Timestamp, String, String)> {
+    let of_it = |event: &&Event| event.regarding.as_ref().and_then(|it| it.name.as_deref()) == Some(workload);
+    let turn = |event: &Event| {
+        let reason = event.reason.clone().filter(|reason| reason.starts_with("Finding"))?;
+        Some((event.event_time.as_ref()?.0, reason, event.note.clone().unwrap_or_default()))
+    };
+    let mut turns: Vec<_> = events.iter().filter(of_it).filter_map(turn).collect();
+    turns.sort();
+    turns
 }
 
 /// Pool and Deployment.
@@ -111,7 +136,7 @@ impl Past {
         }
         let course = |target: &str| Course { initial: initial(target), peak: peaks[target], last: last[target] };
         let pools = targets.iter().map(|(pool, target)| (pool.clone(), course(target))).collect();
-        Self { status, pools, peak }
+        Self { status, pools, peak, first_written: None, turns: Vec::new() }
     }
 
     /// The sum over the pools.

@@ -1,6 +1,7 @@
-//! `make demo`: a real control plane, three GPU workloads, about three minutes of traffic, and a check of what came of it.
+//! `make demo`: a real control plane, three GPU workloads, about four minutes of traffic, and a check of what came of it.
 
 mod check;
+mod cure;
 mod history;
 mod look;
 mod mutant;
@@ -13,6 +14,7 @@ pub use mutant::Mutant;
 use crate::binaries::Binaries;
 use crate::supervise::Interrupts;
 use anyhow::Context;
+use cure::{CURED_AT, cure};
 use look::{Looker, Peaks};
 use stage::Stage;
 use std::path::PathBuf;
@@ -20,7 +22,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// How long the traffic is played once the first replicas are Ready.
-const PLAYED: Duration = Duration::from_mins(3);
+const PLAYED: Duration = Duration::from_mins(4);
 /// How often the table is shown.
 const SHOWN_EVERY: Duration = Duration::from_secs(5);
 /// How long the first replicas may take.
@@ -80,9 +82,14 @@ async fn watch(stage: &Stage, play: &Play) -> anyhow::Result<Peaks> {
     }
     let begun = Instant::now();
     let mut shown: Option<Instant> = None;
+    let mut cured = play.mutant == Some(Mutant::NeverCured);
     while begun.elapsed() < PLAYED {
         if let Some(mutant) = play.mutant {
             mutant.at(begun.elapsed(), stage).await.context("the mutant")?;
+        }
+        if !cured && begun.elapsed() >= CURED_AT {
+            cure(stage).await.context("the cure of vision-train")?;
+            cured = true;
         }
         let look = looker.look().await?;
         if shown.is_none_or(|at| at.elapsed() >= SHOWN_EVERY) {

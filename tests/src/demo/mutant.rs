@@ -16,6 +16,8 @@ pub enum Mutant {
     ChatStarved,
     /// search gets its metrics back.
     SearchRestored,
+    /// Nobody does what vision-train is told.
+    NeverCured,
 }
 
 impl fmt::Display for Mutant {
@@ -24,6 +26,7 @@ impl fmt::Display for Mutant {
             Self::GateOff => "the gate of vision-train is off",
             Self::ChatStarved => "chat waits for its tokeniser",
             Self::SearchRestored => "search gets its metrics back",
+            Self::NeverCured => "nobody mends vision-train",
         })
     }
 }
@@ -39,7 +42,7 @@ impl Mutant {
                 Ok(())
             }
             Self::ChatStarved => stage.world.set("chat", "model.llm.tokenizer.msPerRequest", json!(8000)).await,
-            Self::SearchRestored => Ok(()),
+            Self::SearchRestored | Self::NeverCured => Ok(()),
         }
     }
 
@@ -49,7 +52,7 @@ impl Mutant {
             Self::SearchRestored if played > Duration::from_secs(100) => {
                 stage.world.set("search", "telemetry.metrics", json!("Normal")).await
             }
-            Self::GateOff | Self::ChatStarved | Self::SearchRestored => Ok(()),
+            Self::GateOff | Self::ChatStarved | Self::SearchRestored | Self::NeverCured => Ok(()),
         }
     }
 }

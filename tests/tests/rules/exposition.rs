@@ -40,7 +40,9 @@ impl Replica {
         };
         for (name, value) in self.gpu {
             let gpu = format!(r#"UUID="GPU-{pod}",modelName="NVIDIA H100 80GB HBM3",{whose}"#);
-            source.set(&format!("{name}{{{gpu}}} {value}"));
+            // Meters of a GPU at work never stand still: one that does is taken for frozen.
+            let read = value * (1.0 - 1e-4 * seconds.fract());
+            source.set(&format!("{name}{{{gpu}}} {read}"));
         }
         for (name, rate) in self.container {
             source.set(&format!(r#"{name}{{container="main",pod="{pod}"}} {}"#, rate * seconds));

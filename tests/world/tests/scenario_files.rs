@@ -97,7 +97,7 @@ fn what_cannot_be_is_refused_with_its_path_and_the_fix() {
 fn a_time_without_a_unit_is_refused_with_an_example() {
     let error = refusal("1m30s", "90");
 
-    assert!(error.contains("\"90\" is no length of time; write it like 90s, 1m30s or 250ms"), "{error}");
+    assert!(error.contains("\"90\" is no length of time; write it like 90s, 1m30s, 250ms or 14d"), "{error}");
 }
 
 #[test]

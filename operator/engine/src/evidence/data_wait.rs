@@ -18,7 +18,9 @@ pub enum DataWait {
 impl Evidence {
     /// What the trainers say of their wait for data.
     pub fn data_wait(&self) -> DataWait {
-        let from = self.gate.thresholds.data_wait_from;
+        // What is won by not waiting any more is to be at least what one more trainer, which waits as long, brings.
+        let worth = 1.0 / (self.trainers.len() as f64 + 1.0);
+        let from = self.gate.thresholds.data_wait_from.max(worth);
         let counting = || self.trainers.iter().filter(|one| one.counts_its_wait());
         if counting().next().is_none() {
             return DataWait::Uncounted;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// One trainer's means over the window; none where it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[allow(clippy::struct_excessive_bools)] // each tells of one source that was lost
 pub struct TrainerEvidence {
     /// Length of a step, seconds.
     pub step_seconds: Option<Span>,

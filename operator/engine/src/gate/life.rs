@@ -2,6 +2,7 @@
 
 use super::GateMemory;
 use crate::figures::{Comparison, Figures, Worse};
+use crate::finding::is_fault;
 use crate::memory::Moment;
 use crate::opinion::{Lean, Opinion, Weight};
 use crate::policy::GatePolicy;
@@ -165,7 +166,7 @@ impl GateMemory {
         let old = self.retest.take();
         let unfinished = old.as_ref().filter(|old| old.is_running());
         let before = unfinished.map_or_else(|| self.figures.unwrap_or_default(), |old| old.before);
-        let shown = self.counts.iter().filter(|count| count.is_shown());
+        let shown = self.counts.iter().filter(|count| count.is_shown() && is_fault(count.rule));
         let mut lives: Vec<_> = shown
             .map(|count| Life {
                 rule: count.rule,

@@ -4,7 +4,7 @@ use super::life::{Fate, Retest, State};
 use super::trial::Gain;
 use super::{Count, GateMemory};
 use crate::figures::{Figures, Worse};
-use crate::finding::FindingName;
+use crate::finding::{FindingName, is_fault};
 use crate::memory::Moment;
 use crate::opinion::Weight;
 
@@ -56,11 +56,13 @@ impl GateMemory {
                 Shown { gain: Some(ceiling.gain), ..shown }
             })
             .collect();
-        let under_test = |count: &&Count| {
+        let untested = |count: &&Count| {
             let mut lives = self.retest.iter().flat_map(|retest| &retest.lives);
             !lives.any(|life| life.rule == count.rule)
         };
-        all.extend(self.findings().filter(under_test).map(|count| {
+        // What was tried outranks what a rule makes of busy GPUs.
+        let holds = |count: &&Count| self.ceiling.is_none() || is_fault(count.rule);
+        all.extend(self.findings().filter(untested).filter(holds).map(|count| {
             let times = (count.first, count.standing.unwrap_or(count.first));
             Shown::of(FindingName::Rule(count.rule), count.weight, State::Open, times)
         }));

@@ -6,6 +6,7 @@ use crate::figures::{Throughput, WorkUnit};
 use crate::memory::Moment;
 use crate::opinion::{Lean, Opinion};
 use crate::policy::{Class, GatePolicy};
+use crate::rules::RuleName;
 use crate::units::Replicas;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -81,17 +82,16 @@ pub enum Check {
 }
 
 /// The points of the checklist, in order, each with the rules that fail it.
-pub const CHECKLIST: [(&str, &[&str]); 3] = [
-    ("data", &["DataLoader", "HostDeviceTransfer", "StorageStall"]),
-    ("communication", &["CommunicationBound", "Imbalance", "Straggler"]),
-    ("CPU", &["CpuStage", "DataLoader", "LaunchBound"]),
+pub const CHECKLIST: [(&str, &[RuleName]); 3] = [
+    ("data", &[RuleName::DataLoader, RuleName::HostDeviceTransfer, RuleName::StorageStall]),
+    ("communication", &[RuleName::CommunicationBound, RuleName::Imbalance, RuleName::Straggler]),
+    ("CPU", &[RuleName::CpuStage, RuleName::DataLoader, RuleName::LaunchBound]),
 ];
 
 fn checklist(opinion: &Opinion) -> [Check; 3] {
     let Checked { data, communication, cpu } = opinion.facts.checked;
-    let found: Vec<String> = opinion.findings.iter().map(|finding| finding.rule.to_string()).collect();
     let check = |at: usize, measured: bool| {
-        let fails = found.iter().any(|rule| CHECKLIST[at].1.contains(&rule.as_str()));
+        let fails = opinion.findings.iter().any(|finding| CHECKLIST[at].1.contains(&finding.rule));
         match (fails, measured) {
             (true, _) => Check::Failed,
             (false, true) => Check::Passed,

@@ -38,13 +38,14 @@ fn by_turns(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     at_least(gpu.swing, limits.swing_from) && below(gpu.activity(), limits.busy_from) && has_room(gpu, seen)
 }
 
-/// Collectives that wait for a peer count as active. With memory or tensor pipe at work it is real work.
+/// Collectives that wait for a peer count as active, so that the GPU is never without a kernel and its SMs are, by NVIDIA's
+/// line, used badly. With memory or tensor pipe at work it is real work.
 fn spinning(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    at_least(gpu.activity(), limits.busy_from)
-        && below(gpu.sm, limits.sm_waiting_below)
+    at_least(gpu.activity(), limits.stuck_active_from)
+        && below(gpu.sm, limits.sm_busy_from)
         && below(gpu.dram, limits.dram_busy_from)
-        && below(gpu.tensor, limits.tensor_busy_from)
+        && below(gpu.tensor, limits.spinning_tensor_below)
         && has_room(gpu, seen)
 }
 
@@ -67,7 +68,7 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
     [
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.busy_from),
         measure(Quantity::GpuSwing, seen.gpu_mean(|gpu| gpu.swing), limits.swing_from),
-        measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.sm_waiting_below),
+        measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.sm_busy_from),
         measure(Quantity::NvlinkOfPeak, seen.gpu_mean(|gpu| gpu.nvlink), limits.link_from),
         measure(Quantity::PcieOfPeak, seen.gpu_mean(|gpu| gpu.pcie), limits.link_from),
         measure(Quantity::NetworkRate, seen.container_mean(network), limits.network_from),

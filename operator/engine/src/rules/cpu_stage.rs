@@ -37,12 +37,11 @@ pub(super) fn at_limit(seen: &Evidence) -> bool {
     late(seen) && seen.most_containers(|one| data_loader::cpu_bound(one, seen))
 }
 
+/// The gate is asked while demand exceeds its target, so requests wait somewhere: before the engine, where its own count of
+/// what waits does not see them.
 fn late(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let late = |server: &ServerEvidence| {
-        let waited_for = seen.slo_breached || at_least(server.waiting, limits.waiting_from);
-        waited_for && below(server.queue_share(), limits.queue_share_below)
-    };
+    let late = |server: &ServerEvidence| below(server.queue_share(), limits.queue_share_below);
     seen.most_gpus(|gpu| below(gpu.activity(), limits.underused_below)) && seen.most_servers(late)
 }
 

@@ -26,10 +26,9 @@ impl Rule for DataLoader {
         match seen.data_wait() {
             // A CPU that idles meanwhile waits for storage itself.
             DataWait::High if !storage_stall::cpu_idles(seen) => Says::Found(counted(seen), measured(seen)),
-            DataWait::High | DataWait::Low => Says::NotMine,
             DataWait::Unsure if inferred(seen) => Says::Unsure(Gap::DataWaitLost),
             DataWait::Uncounted if inferred(seen) => Says::Found(Weight::Veto, measured(seen)),
-            DataWait::Unsure | DataWait::Uncounted => Says::NotMine,
+            _ => Says::NotMine,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Requests queue at some replicas while others have nothing to do.
 
-use super::{Certainty, Rule, RuleName, Says};
+use super::{Certainty, Rule, RuleName, Says, at_least, below};
 use crate::evidence::{Evidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
-/// One replica's queue is several times as long as that of half of the replicas, and a share of them is idle.
+/// One replica's queue is several times as long as that of half of the replicas, and a share of them rests: nothing waits
+/// there, and hardly anything runs beside what runs at the fullest.
 pub struct Imbalance;
 
 impl Rule for Imbalance {
@@ -29,7 +30,8 @@ impl Rule for Imbalance {
         // Of all replicas: one that says nothing is neither idle nor behind.
         let all = seen.servers.len() as f64;
         let fullest = fullest(seen);
-        let idle = count(seen, |server| idle(server, seen));
+        let most_running = running_at_the_fullest(fullest, seen);
+        let idle = count(seen, |server| rests(server, most_running, seen));
         let behind =
             count(seen, |server| server.waiting.is_some_and(|waiting| waiting.below(fullest / limits.imbalance_from)));
         let some_idle = idle > 0.0 && idle >= limits.idle_replicas_from * all;
@@ -41,10 +43,17 @@ impl Rule for Imbalance {
     }
 }
 
-fn idle(server: &ServerEvidence, seen: &Evidence) -> bool {
-    let below = seen.gate.thresholds.idle_below;
-    let nothing = |value: Option<crate::span::Span>| value.is_some_and(|value| value.below(below));
-    nothing(server.running) && nothing(server.waiting)
+/// A request or two that do not stick keep no replica at work.
+fn rests(server: &ServerEvidence, most_running: f64, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    below(server.waiting, limits.idle_below)
+        && below(server.running, limits.idle_below.max(most_running / limits.imbalance_from))
+}
+
+/// What surely runs where the longest queue is.
+fn running_at_the_fullest(fullest: f64, seen: &Evidence) -> f64 {
+    let there = |server: &&ServerEvidence| at_least(server.waiting, fullest);
+    seen.servers.iter().filter(there).filter_map(|server| server.running).map(|one| one.low).fold(0.0, f64::max)
 }
 
 /// What surely waits at the fullest replica.

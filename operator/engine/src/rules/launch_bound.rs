@@ -32,11 +32,15 @@ impl Rule for LaunchBound {
     }
 }
 
-/// All four must be measured: with one of them high it is real work.
+/// All four must be measured: with one of them high it is real work. Few SMs on the average may be large kernels that come
+/// seldom, as when data is late: those fill the SMs while they run.
 fn small_kernels(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    gpu.activity().is_some_and(|activity| activity.at_least(limits.launch_active_from))
-        && gpu.sm.is_some_and(|sm| sm.below(limits.launch_sm_below))
+    gpu.activity().is_some_and(|activity| {
+        activity.at_least(limits.launch_active_from)
+            && activity.below(limits.stuck_active_from)
+            && gpu.sm.is_some_and(|sm| sm.below(limits.launch_fill_below * activity.low))
+    }) && gpu.sm.is_some_and(|sm| sm.below(limits.launch_sm_below))
         && gpu.dram.is_some_and(|dram| dram.below(limits.launch_dram_below))
         && gpu.tensor.is_some_and(|tensor| tensor.below(limits.tensor_busy_from))
 }

@@ -33,9 +33,8 @@ impl Rule for RunNotProgressing {
         let run = Run::of(seen);
         let within = seen.gate.thresholds.plateau_within;
         let still = |change: Option<f64>| change.is_some_and(|change| change < within) && !run.lost;
-        if run.diverged > 0.0 || run.failed >= seen.gate.thresholds.restarts_from {
-            Says::Found(Weight::Veto, run.measured(seen))
-        } else if still(run.loss) && still(run.quality) {
+        let stopped = run.diverged > 0.0 || run.failed >= seen.gate.thresholds.restarts_from;
+        if stopped || (still(run.loss) && still(run.quality)) {
             Says::Found(Weight::Veto, run.measured(seen))
         } else if still(run.loss) && run.quality.is_none() {
             Says::Found(Weight::Advice, run.measured(seen))

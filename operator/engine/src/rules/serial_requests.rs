@@ -44,7 +44,7 @@ fn has_room(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let waits = gpu.activity().is_some_and(|activity| activity.below(limits.starved_below));
     let multiplies_little = gpu.tensor.is_some_and(|tensor| tensor.below(limits.tensor_busy_from));
     // A model in FP32 leaves the tensor pipe alone and fills the SMs.
-    let few_sms = !gpu.sm_lost && gpu.sm.is_none_or(|sm| sm.below(limits.sm_busy_from));
+    let few_sms = !gpu.sm_lost && gpu.sm.is_none_or(|sm| sm.below(limits.sm_full_from));
     let decodes = gpu.dram.is_some_and(|dram| dram.at_least(limits.dram_busy_from));
     waits || (multiplies_little && (few_sms || decodes))
 }

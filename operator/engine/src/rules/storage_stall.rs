@@ -25,18 +25,25 @@ impl Rule for StorageStall {
         match seen.data_wait() {
             // Whatever storage it is: one that is mounted or read over the network shows no wait for a disk.
             DataWait::High if cpu_idles(seen) => Says::Found(data_loader::counted(seen), measured(seen)),
-            DataWait::High | DataWait::Low => Says::NotMine,
             DataWait::Unsure if inferred(seen) => Says::Unsure(Gap::DataWaitLost),
             DataWait::Uncounted if inferred(seen) => Says::Found(Weight::Veto, measured(seen)),
-            DataWait::Unsure | DataWait::Uncounted => Says::NotMine,
+            _ => Says::NotMine,
         }
     }
 }
 
 fn inferred(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let fetching = |one: &ContainerEvidence| at_least(one.io_pressure, limits.io_pressure_from) && idles(one, seen);
+    let from = limits.io_pressure_from.max(limits.io_of_idle_from * most_idle(seen));
+    let fetching = |one: &ContainerEvidence| at_least(one.io_pressure, from) && idles(one, seen);
     seen.most_gpus(|gpu| below(gpu.activity(), limits.starved_below)) && seen.most_containers(fetching)
+}
+
+/// Share of time in which the idlest GPU may have idled: a wait that is short beside it is not what the GPU waits for.
+fn most_idle(seen: &Evidence) -> f64 {
+    let seen_all = seen.gpus.len() >= seen.expected_gpus as usize;
+    let least = seen.gpus.iter().map(|gpu| gpu.activity().map_or(0.0, |activity| activity.low)).fold(1.0, f64::min);
+    if seen_all { 1.0 - least } else { 1.0 }
 }
 
 /// Whether most containers leave their CPU idle.

@@ -13,6 +13,8 @@ pub struct Thresholds {
     pub busy_from: f64,
     /// Work: SMs in use. NVIDIA calls less ineffective.
     pub sm_busy_from: f64,
+    /// SMs in use that leave room for more: NVIDIA calls 0.8 necessary for effective use.
+    pub sm_full_from: f64,
     /// Work: memory bandwidth in use. The practical peak is about 0.8; LLM decode lives here.
     pub dram_busy_from: f64,
     /// Work: tensor pipe in use.
@@ -31,7 +33,7 @@ pub struct Thresholds {
     pub serial_below: f64,
     /// Requests that wait at each replica: on average there is always one.
     pub waiting_from: f64,
-    /// KV cache in use that keeps a batch small for good reason.
+    /// KV cache in use by one request that leaves no room for a second like it.
     pub kv_limits_from: f64,
     /// KV cache in use that means full: the watch value of aiperf.
     pub kv_full_from: f64,
@@ -41,6 +43,8 @@ pub struct Thresholds {
     pub bandwidth_from: f64,
     /// Share of time that tasks waited for storage.
     pub io_pressure_from: f64,
+    /// The same over the share of time in which GPUs idle: at least a third of it is explained then.
+    pub io_of_idle_from: f64,
     /// CPU used over its limit that means that the CPU waits too: the fetch stall of DS-Analyzer.
     pub cpu_idle_below: f64,
     /// Activity of a GPU that may hang: kernels that wait for a peer count as active.
@@ -53,9 +57,12 @@ pub struct Thresholds {
     pub stuck_power_below: f64,
     /// Tokens or answers a second that are none: fewer than one in ten seconds.
     pub progress_below: f64,
-    /// Activity of a GPU that runs small kernels: a class of kempnerpulse, as are the next two.
+    /// Activity of a GPU that runs small kernels, at least. Above `stuck_active_from` it is never without a kernel, and
+    /// waits for no launch.
     pub launch_active_from: f64,
-    /// SMs in use by small kernels.
+    /// SMs in use over the time with a kernel, at most: kernels of few blocks.
+    pub launch_fill_below: f64,
+    /// SMs in use by small kernels: a class of kempnerpulse, as is the next.
     pub launch_sm_below: f64,
     /// Memory bandwidth in use by small kernels.
     pub launch_dram_below: f64,
@@ -63,9 +70,9 @@ pub struct Thresholds {
     pub launching_cores_from: f64,
     /// The longest queue over that of half of the replicas.
     pub imbalance_from: f64,
-    /// Requests at a replica that is idle.
+    /// Requests that wait at a replica that rests, and that run there if it runs nothing.
     pub idle_below: f64,
-    /// Share of the replicas that are idle.
+    /// Share of the replicas that rest.
     pub idle_replicas_from: f64,
     /// Share of time at lowered clocks: the rate of gpud, 0.6 events a minute.
     pub clocks_held_from: f64,
@@ -75,6 +82,8 @@ pub struct Thresholds {
     pub gaps_from: f64,
     /// `NVLink` or `PCIe` traffic over the link's peak, as a mean: a third of the peak for two thirds of the time.
     pub link_from: f64,
+    /// Tensor pipe in use by a GPU that spins in an exchange for half of its time or more.
+    pub spinning_tensor_below: f64,
     /// Network traffic of a pod, bytes a second: 30 % of a link of 25 Gb/s.
     pub network_from: f64,
     /// GPU memory in use that leaves room: what waits is not short of it.
@@ -128,12 +137,14 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
+    #[allow(clippy::too_many_lines)] // one a line
     fn default() -> Self {
         Self {
             underused_below: 0.30,
             starved_below: 0.50,
             busy_from: 0.70,
             sm_busy_from: 0.50,
+            sm_full_from: 0.80,
             dram_busy_from: 0.40,
             tensor_busy_from: 0.15,
             cpu_of_limit_from: 0.85,
@@ -143,18 +154,20 @@ impl Default for Thresholds {
             sm_waiting_below: 0.30,
             serial_below: 1.5,
             waiting_from: 1.0,
-            kv_limits_from: 0.80,
+            kv_limits_from: 0.50,
             kv_full_from: 0.90,
             preemptions_from: 1.0 / 600.0,
             bandwidth_from: 0.50,
             io_pressure_from: 0.10,
+            io_of_idle_from: 1.0 / 3.0,
             cpu_idle_below: 0.50,
             stuck_active_from: 0.90,
             stuck_sm_below: 0.10,
             stuck_work_below: 0.02,
             stuck_power_below: 0.35,
             progress_below: 0.1,
-            launch_active_from: 0.40,
+            launch_active_from: 0.15,
+            launch_fill_below: 0.50,
             launch_sm_below: 0.25,
             launch_dram_below: 0.30,
             launching_cores_from: 0.80,
@@ -165,6 +178,7 @@ impl Default for Thresholds {
             swing_from: 0.20,
             gaps_from: 0.25,
             link_from: 0.20,
+            spinning_tensor_below: 0.25,
             network_from: 0.9375e9,
             memory_room_below: 0.80,
             memory_full_from: 0.92,

@@ -9,9 +9,6 @@ use crate::units::{Replicas, SignalName};
 use crate::world::{GateOverride, Workload};
 use jiff::Timestamp;
 
-/// Queueing is a real share of the latency from here on: then more replicas shorten it.
-pub const QUEUE_SHARE_FROM: f64 = 0.3;
-
 /// What speaks for growth whatever the verdict is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pleas<'a> {
@@ -68,7 +65,7 @@ fn slo<'a>(workload: &'a Workload, memory: &Memory, now: Timestamp) -> Option<Sl
     let recent = |opinion: &&Opinion| now.duration_since(opinion.at) <= workload.policy.gate.window;
     let queue_share = workload.opinion.as_ref().filter(recent).and_then(|opinion| opinion.facts.queue_share);
     let step = match queue_share {
-        Some(share) if share >= QUEUE_SHARE_FROM => step,
+        Some(share) if share >= workload.policy.gate.thresholds.queue_share_below => step,
         None if workload.policy.class == Class::Inference => step.min(Replicas(1)),
         Some(_) | None => return None,
     };

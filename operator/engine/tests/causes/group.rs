@@ -38,8 +38,16 @@ fn gpus_that_spin_in_collectives_wait_for_each_other() {
     assert_eq!(lean(&training(&[spinning; 8])), Lean::Refuse(CommunicationBound));
     let decodes = GpuEvidence { dram: exact(0.45), ..spinning };
     assert_eq!(lean(&training(&[decodes; 8])), Lean::Allow, "memory at work is work");
-    let multiplies = GpuEvidence { tensor: exact(0.2), ..spinning };
+    let multiplies = GpuEvidence { tensor: exact(0.25), ..spinning };
     assert_eq!(lean(&training(&[multiplies; 8])), Lean::Allow, "so is a tensor pipe at work");
+    let half = GpuEvidence { sm: exact(0.4), tensor: exact(0.18), ..spinning };
+    assert_eq!(
+        lean(&training(&[half; 8])),
+        Lean::Refuse(CommunicationBound),
+        "more than half of each step is exchange"
+    );
+    let rests = GpuEvidence { engine: exact(0.89), util: exact(0.89), ..half };
+    assert_eq!(lean(&training(&[rests; 8])), Lean::Allow, "spinning leaves no gaps");
 }
 
 #[test]
@@ -119,6 +127,10 @@ fn a_low_clock_or_held_clocks_alone_make_a_straggler() {
     assert_eq!(held(0.59, exact(0.0)), []);
     assert_eq!(held(0.9, exact(0.9)), [], "a hot room is no straggler");
     assert_eq!(held(0.9, None), [], "the others may be hot too");
+    let mut some_unknown = [GpuEvidence { clocks_held: exact(0.0), ..busy_gpu() }; 8];
+    some_unknown[3].clocks_held = exact(0.9);
+    some_unknown[5..].iter_mut().for_each(|gpu| gpu.clocks_held = None);
+    assert_eq!(vetoes(&training(&some_unknown)), [], "so may three of them");
 }
 
 /// Truth table, row 12: high on some of the cards.
@@ -197,4 +209,15 @@ fn gpus_that_are_not_seen_may_be_as_slow() {
     let most_unseen = Evidence { expected_gpus: 9, ..training(&gpus) };
     assert_eq!(vetoes(&most_unseen), []);
     assert_eq!(vetoes(&Evidence { expected_gpus: u32::MAX, ..training(&gpus) }), []);
+}
+
+/// Five of nine are slow, so none is odd; those of which no clock is known any more may still be slow.
+#[test]
+fn gpus_whose_clock_is_lost_may_be_as_slow() {
+    let at = |clock: f64| GpuEvidence { clock: exact(clock), ..busy_gpu() };
+    let mut gpus = [&[at(990.0); 5][..], &[at(1_980.0); 4][..]].concat();
+
+    assert_eq!(vetoes(&training(&gpus)), []);
+    gpus[..3].iter_mut().for_each(|gpu| gpu.clock = None);
+    assert_eq!(vetoes(&training(&gpus)), []);
 }

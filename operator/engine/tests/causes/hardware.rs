@@ -102,8 +102,10 @@ fn small_kernels_beside_one_busy_core_hold_training_and_advise_inference() {
 fn small_kernels_need_all_of_their_signs() {
     let at = |gpu, cores| lean(&evidence(Class::Training, &[gpu], &[cpu(cores)]));
 
-    assert_eq!(at(gpu(0.40, 0.249, 0.299, 0.149), 0.80), Lean::Refuse(LaunchBound));
-    assert_eq!(at(gpu(0.39, 0.15, 0.1, 0.05), 1.0), Lean::Allow, "hardly active");
+    assert_eq!(at(gpu(0.51, 0.249, 0.299, 0.149), 0.80), Lean::Refuse(LaunchBound));
+    assert_eq!(at(gpu(0.20, 0.06, 0.1, 0.05), 1.0), Lean::Refuse(LaunchBound), "starting takes most of the time");
+    assert_eq!(at(gpu(0.40, 0.20, 0.1, 0.05), 1.0), Lean::Allow, "large kernels that come seldom");
+    assert_eq!(at(gpu(0.90, 0.15, 0.1, 0.05), 1.0), Lean::Allow, "never without a kernel");
     assert_eq!(at(gpu(0.60, 0.25, 0.1, 0.05), 1.0), Lean::Allow, "SMs at work");
     assert_eq!(at(gpu(0.60, 0.15, 0.3, 0.05), 1.0), Lean::Allow, "memory at work: decode with a batch of one");
     assert_eq!(at(gpu(0.60, 0.15, 0.1, 0.15), 1.0), Lean::Allow, "tensor pipe at work");

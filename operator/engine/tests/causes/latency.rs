@@ -141,11 +141,10 @@ fn a_cpu_at_its_limit_before_an_engine_without_a_queue_is_a_stage_of_its_own() {
 }
 
 #[test]
-fn a_stage_on_the_cpu_needs_requests_that_wait_for_it() {
+fn a_stage_on_the_cpu_keeps_requests_where_the_engine_does_not_count_them() {
     let met = Evidence { slo_breached: false, ..behind_a_stage(cpu(7.6)) };
-    assert_eq!(weight(&met, CpuStage), None);
-    let waiting = Evidence { servers: vec![ServerEvidence { waiting: exact(4.0), ..unqueued() }; 2], ..met };
-    assert_eq!(weight(&waiting, CpuStage), Some(Weight::Veto));
+    let none_waits = ServerEvidence { running: exact(0.4), waiting: exact(0.0), ..unqueued() };
+    assert_eq!(weight(&Evidence { servers: vec![none_waits; 2], ..met }, CpuStage), Some(Weight::Veto));
     let busier = Evidence { gpus: vec![gpu(0.3, 0.2, 0.1, 0.1); 2], ..behind_a_stage(cpu(7.6)) };
     assert_eq!(weight(&busier, CpuStage), None);
 }

@@ -1,6 +1,6 @@
 //! Each cause on one look at the evidence: when it is found, the traps in which it must not be, and which is named first.
 
-#![allow(clippy::unnecessary_wraps)] // helpers return what fields of evidence are
+#![allow(clippy::unnecessary_wraps, clippy::large_types_passed_by_value)] // helpers take and return what fields of evidence are
 
 mod feed;
 mod group;

@@ -30,7 +30,7 @@ fn a_trainer_that_shards_its_model_may_grow_and_is_told() {
     assert_eq!((lean(&sharded), weight(&sharded, MemoryBound)), (Lean::Allow, Some(Weight::Advice)));
 }
 
-/// Trap of R6: vLLM, SGLang and TensorRT-LLM take 90 % at their start.
+/// Trap of R6: vLLM, `SGLang` and TensorRT-LLM take 90 % at their start.
 #[test]
 fn a_server_that_takes_its_memory_in_advance_is_not_short_of_it() {
     let kv = ServerEvidence { kv: exact(0.3), ..server(20.0, 5.0) };
@@ -41,7 +41,7 @@ fn a_server_that_takes_its_memory_in_advance_is_not_short_of_it() {
     assert_eq!(generating(ServerEvidence { kv: None, kv_lost: true, ..kv }), None);
 }
 
-/// Trap of R6: PyTorch's allocator keeps what it once had, JAX takes 75 %: full memory on busy GPUs is a good batch size.
+/// Trap of R6: `PyTorch`'s allocator keeps what it once had, JAX takes 75 %: full memory on busy GPUs is a good batch size.
 #[test]
 fn full_memory_on_busy_gpus_is_a_good_batch_size() {
     let at = |gpu: GpuEvidence| vetoes(&training(&[gpu; 4]));

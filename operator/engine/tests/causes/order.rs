@@ -5,9 +5,7 @@ use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Weight};
 use wellfed_engine::policy::Class;
-use wellfed_engine::rules::RuleName::{
-    DataLoader, LaunchBound, SerialRequests, Stalled, StorageStall, Throttled, Underused,
-};
+use wellfed_engine::rules::RuleName::{DataLoader, SerialRequests, Stalled, StorageStall, Throttled, Underused};
 use wellfed_engine::testing::{evidence, starved_gpu};
 
 #[test]
@@ -22,12 +20,12 @@ fn the_most_direct_cause_is_named_first_and_the_others_stay() {
 }
 
 #[test]
-fn a_hang_comes_before_the_small_kernels_that_it_looks_like() {
+fn a_gpu_that_is_never_without_a_kernel_hangs_and_waits_for_no_launch() {
     let hung = GpuEvidence { power: exact(0.2), ..gpu(1.0, 0.04, 0.0, 0.0) };
     let opinion = judge(&evidence(Class::Training, &[hung], &[cpu(1.0)]));
 
     assert_eq!(opinion.lean, Lean::Refuse(Stalled));
-    assert_eq!(found(&opinion), [(Stalled, Weight::Veto), (LaunchBound, Weight::Veto)]);
+    assert_eq!(found(&opinion), [(Stalled, Weight::Veto)]);
 }
 
 #[test]

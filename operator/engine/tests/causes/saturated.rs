@@ -57,14 +57,14 @@ const KV_LIMITED: Full = Full {
     power: 0.2..0.8,
     running: 0.9..3.0,
     waiting: 1.0..200.0,
-    kv: 0.8..1.0,
+    kv: 0.5..1.0,
     sm_sent: 0.5,
 };
 /// Everything is taken into the batch at once, and slows each other down there.
 const ADMITTED: Full = Full { running: 8.0..256.0, waiting: 0.0..1.0, ..DECODE };
-/// A model that leaves the tensor pipe alone.
+/// A model that leaves the tensor pipe alone and fills the SMs.
 const FP32: Full = Full {
-    sm: 0.6..1.0,
+    sm: 0.8..1.0,
     dram: 0.05..0.39,
     tensor: 0.0..0.02,
     power: 0.5..1.0,
@@ -91,7 +91,7 @@ fn full() -> impl Strategy<Value = Evidence> {
                 if class == Class::Training {
                     (gpu.clocks_held, gpu.memory) = (exact(heat), exact(memory));
                 }
-                if class == Class::Training && kind.kv.start >= 0.8 {
+                if class == Class::Training && kind.kv.start >= 0.5 {
                     gpu.dram = exact(0.6);
                 }
             }
@@ -198,7 +198,7 @@ proptest! {
 
     /// Kills: `serial` without the exemption by KV cache, `has_room` without its look at the tensor pipe or at the SMs,
     /// `small_kernels` without memory or tensor pipe, `no_progress` for inference that does not count, `idle` on what
-    /// waits alone; `spinning` without memory or tensor pipe, `full` without its look at them or for every class,
+    /// waits alone; `full` without its look at them or for every class,
     /// `undisturbed` for whoever runs, `held` without its look at the others, `at_work` left out of a counted wait.
     #[test]
     fn a_saturated_service_is_never_refused(seen in full()) {

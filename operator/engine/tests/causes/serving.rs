@@ -41,6 +41,8 @@ fn serial_requests_show_without_sm_activity() {
 fn a_decoder_that_is_busy_for_one_request_at_a_time_has_room_for_more() {
     assert_eq!(lean(&serving(&[decoding_for_one()], &[server(1.0, 25.0)])), SERIAL);
     assert_eq!(lean(&serving(&[decoding_for_one()], &[server(60.0, 25.0)])), Lean::Allow);
+    let slowly = gpu(0.97, 0.62, 0.2, 0.04);
+    assert_eq!(lean(&serving(&[slowly], &[server(1.0, 25.0)])), SERIAL, "nor does it fill its SMs");
 }
 
 #[test]
@@ -92,10 +94,10 @@ fn a_context_that_fills_the_kv_cache_runs_alone_with_good_reason() {
     let kv = |kv, kv_lost| ServerEvidence { kv, kv_lost, ..server(1.0, 25.0) };
     let at = |server| lean(&serving(&[decoding_for_one()], &[server]));
 
-    assert_eq!(at(kv(exact(0.79), false)), SERIAL);
-    assert_eq!(at(kv(exact(0.80), false)), Lean::Allow);
-    assert_eq!(at(kv(Span::of(&[0.5; 5], 10, 1.0), false)), SERIAL);
-    assert_eq!(at(kv(Span::of(&[0.7; 5], 10, 1.0), false)), Lean::Allow, "it may have been full meanwhile");
+    assert_eq!(at(kv(exact(0.49), false)), SERIAL);
+    assert_eq!(at(kv(exact(0.50), false)), Lean::Allow, "a second like it does not fit");
+    assert_eq!(at(kv(Span::of(&[0.2; 7], 10, 1.0), false)), SERIAL);
+    assert_eq!(at(kv(Span::of(&[0.3; 7], 10, 1.0), false)), Lean::Allow, "it may have been full meanwhile");
     assert_eq!(at(kv(None, true)), Lean::Allow);
 }
 
@@ -158,6 +160,8 @@ fn an_uneven_queue_is_no_imbalance_while_every_replica_works() {
     let hot = server(40.0, 30.0);
 
     assert_eq!(at(&[hot, server(40.0, 0.0), server(38.0, 1.0)]), Lean::Allow, "none is idle");
+    assert_eq!(at(&[hot, server(10.0, 0.0)]), Lean::Allow, "a quarter of what runs at the other is work");
+    assert_eq!(at(&[hot, server(9.9, 0.0)]), Lean::Refuse(Imbalance), "less is what does not stick");
     assert_eq!(at(&[hot, hot, server(40.0, 25.0), server(0.0, 0.0)]), Lean::Allow, "most queue");
     assert_eq!(at(&[server(40.0, 3.9), server(0.0, 0.0)]), Lean::Allow, "hardly a queue");
     assert_eq!(at(&[hot, ServerEvidence::default()]), Lean::Allow, "a replica that says nothing is not idle");

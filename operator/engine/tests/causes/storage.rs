@@ -1,6 +1,6 @@
 //! Storage that GPUs wait for.
 
-use super::{cpu, exact, found, lean, value};
+use super::{cpu, exact, found, gpu, lean, value};
 use wellfed_engine::evidence::{ContainerEvidence, Evidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
@@ -31,9 +31,11 @@ fn gpus_and_cpu_that_wait_together_wait_for_storage() {
 fn the_thresholds_of_a_storage_stall_are_where_the_page_says() {
     let at = |cores, io| lean(&reading(fetching(cores, io)));
 
-    assert_eq!(at(3.99, 0.10), Lean::Refuse(StorageStall));
-    assert_eq!(at(4.0, 0.10), Lean::Allow, "the CPU is half busy");
-    assert_eq!(at(1.0, 0.099), Lean::Allow);
+    assert_eq!(at(3.99, 0.261), Lean::Refuse(StorageStall));
+    assert_eq!(at(4.0, 0.261), Lean::Allow, "the CPU is half busy");
+    assert_eq!(at(1.0, 0.259), Lean::Allow, "GPUs idle for three times as long as it waits");
+    let works_half = |io| lean(&evidence(Class::Inference, &[gpu(0.49, 0.4, 0.2, 0.1)], &[fetching(1.0, io)]));
+    assert_eq!((works_half(0.171), works_half(0.169)), (Lean::Refuse(StorageStall), Lean::Allow));
 }
 
 /// The trap of the node's iowait: it is a neighbour's as often as not, so only the container's own wait counts.

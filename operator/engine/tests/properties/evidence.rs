@@ -51,10 +51,12 @@ fn replicas() -> impl Strategy<Value = Evidence> {
     (cause, odd, option::weighted(0.5, 0.0_f64..1.0)).prop_map(
         |((cause, class, replicas, sharded, slo_breached), odd, held)| {
             let mut all = vec![near(cause); replicas];
-            let first = &mut all[0];
             if cause == UNEVEN {
-                (first.server.running, first.server.waiting) = (exact(0.0), exact(0.0));
+                for one in &mut all[..replicas.div_ceil(2)] {
+                    (one.server.running, one.server.waiting) = (exact(0.0), exact(0.0));
+                }
             }
+            let first = &mut all[0];
             if cause == SLOW {
                 first.gpu.clock = exact(990.0);
             }
@@ -63,10 +65,15 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             first.server = odd.2.unwrap_or(first.server);
             first.trainer = odd.3.unwrap_or(first.trainer);
             if cause == HOT {
-                all.iter_mut().for_each(|one| one.gpu.clocks_held = exact(0.1));
+                for one in &mut all {
+                    one.gpu.clocks_held = exact(0.9);
+                }
             }
             all[0].gpu.clocks_held = held.map(Span::exact);
-            of(class, &all, sharded, slo_breached)
+            let seen = of(class, &all, sharded, slo_breached);
+            // Sometimes too early.
+            let covered = if held.is_some_and(|held| held < 0.5) { secs(280) } else { seen.covered };
+            Evidence { covered, ..seen }
         },
     )
 }
@@ -88,13 +95,13 @@ fn exact(value: f64) -> Option<Span> {
     Some(Span::exact(value))
 }
 
-/// The one in which the first replica is idle and the others are not.
+/// The one in which half of the replicas are idle and the others are not.
 const UNEVEN: usize = 0;
 /// The one in which the first GPU has half of the others' clock.
 const SLOW: usize = 22;
-/// The one in which the others' clocks are surely not held down.
+/// The one in which all clocks but perhaps the first are held down.
 const HOT: usize = 23;
-const CAUSES: usize = 37;
+const CAUSES: usize = 38;
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
@@ -103,7 +110,7 @@ fn near(cause: usize) -> Replica {
         6..=12 => spinning(cause),
         13..=18 => feeding(cause),
         19..=28 => grouped(cause),
-        29..=33 => late(cause),
+        29..=33 | 37 => late(cause),
         _ => running(cause),
     }
 }
@@ -231,6 +238,7 @@ fn late(cause: usize) -> Replica {
         30 => (decoding, reading(), ServerEvidence { queue_seconds: exact(0.3), ..unqueued }),
         31 => (busy_gpu(), reading(), unqueued),
         32 => (decoding, reading(), ServerEvidence { kv: exact(0.8), ..unqueued }),
+        37 => (decoding, reading(), ServerEvidence { waiting: exact(3.0), ..unqueued }),
         _ => (GpuEvidence { engine: exact(0.2), ..starved_gpu() }, at_limit(), unqueued),
     };
     Replica { gpu, container, server, ..Replica::default() }

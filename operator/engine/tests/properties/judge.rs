@@ -3,7 +3,7 @@
 use crate::evidence::any_evidence;
 use proptest::prelude::*;
 use proptest::sample::select;
-use wellfed_engine::evidence::{Evidence, GpuEvidence, Trend};
+use wellfed_engine::evidence::{Evidence, Exits, GpuEvidence, Trend};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
 use wellfed_engine::span::Span;
@@ -126,7 +126,7 @@ proptest! {
     fn numbers_that_are_none_make_no_case(seen in any_evidence()) {
         let mut blank = seen;
         absurd(&mut blank, f64::NAN, u64::MAX);
-        blank.containers.iter_mut().for_each(|one| one.exits = Default::default());
+        blank.containers.iter_mut().for_each(|one| one.exits = Exits::default());
         blank.trainers.iter_mut().for_each(|one| (one.loss, one.quality) = (None, None));
 
         prop_assert!(!matches!(judge(&blank).lean, Lean::Refuse(_)));

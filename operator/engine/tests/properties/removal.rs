@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use wellfed_engine::evidence::{Evidence, Exits, ServerEvidence, TrainerEvidence};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
 use wellfed_engine::reading::{ReadFailure, Reading};
@@ -51,54 +51,10 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
         return;
     }
     if let Some(gpu) = seen.gpus.get_mut(which % gpus) {
-        match what {
-            // A source that was there and is missing says so.
-            1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
-            2 => gpu.util = None,
-            3 => (gpu.sm, gpu.sm_lost) = (None, gpu.sm_lost || gpu.sm.is_some()),
-            4 => gpu.dram = None,
-            5 => gpu.tensor = None,
-            6 => gpu.pcie_rx = None,
-            7 => halve(&mut gpu.engine, 1.0),
-            8 => halve(&mut gpu.util, 1.0),
-            9 => halve(&mut gpu.sm, 1.0),
-            10 => halve(&mut gpu.pcie_rx, 1e12),
-            20 => (gpu.power, gpu.power_lost) = (None, gpu.power_lost || gpu.power.is_some()),
-            21 => gpu.clocks_held = None,
-            22 => halve(&mut gpu.power, 2.0),
-            23 => halve(&mut gpu.dram, 1.0),
-            24 => halve(&mut gpu.tensor, 1.0),
-            37 => gpu.swing = None,
-            38 => gpu.nvlink = None,
-            39 => gpu.pcie = None,
-            40 => gpu.memory = None,
-            41 => gpu.clock = None,
-            42 => halve(&mut gpu.swing, 0.5),
-            43 => halve(&mut gpu.nvlink, 1.0),
-            44 => halve(&mut gpu.memory, 1.0),
-            45 => halve(&mut gpu.clock, 4_000.0),
-            46 => halve(&mut gpu.clocks_held, 1.0),
-            47 => (gpu.memory_swing, gpu.fp32) = (None, None),
-            48 => halve(&mut gpu.pcie, 1.0),
-            _ => {}
-        }
+        lose_of_gpu(gpu, what);
     }
     if let Some(container) = seen.containers.get_mut(which % containers) {
-        match what {
-            11 => container.cores = None,
-            12 => container.limit = None,
-            13 => container.throttled = None,
-            14 => container.pressure = None,
-            15 => halve(&mut container.cores, 1_000.0),
-            16 => halve(&mut container.throttled, 1.0),
-            25 => container.io_pressure = None,
-            26 => halve(&mut container.io_pressure, 1.0),
-            49 => container.network = None,
-            50 => halve(&mut container.network, 1e12),
-            51 => container.exits = Exits::default(),
-            52 => halve(&mut container.pressure, 1.0),
-            _ => {}
-        }
+        lose_of_container(container, what);
     }
     let servers = seen.servers.len().max(1);
     if let Some(server) = seen.servers.get_mut(which % servers) {
@@ -112,6 +68,58 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
         17 => seen.gpus.clear(),
         18 => seen.containers.clear(),
         19 => seen.covered /= 2,
+        _ => {}
+    }
+}
+
+fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
+    match what {
+        // A source that was there and is missing says so.
+        1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
+        2 => gpu.util = None,
+        3 => (gpu.sm, gpu.sm_lost) = (None, gpu.sm_lost || gpu.sm.is_some()),
+        4 => gpu.dram = None,
+        5 => gpu.tensor = None,
+        6 => gpu.pcie_rx = None,
+        7 => halve(&mut gpu.engine, 1.0),
+        8 => halve(&mut gpu.util, 1.0),
+        9 => halve(&mut gpu.sm, 1.0),
+        10 => halve(&mut gpu.pcie_rx, 1e12),
+        20 => (gpu.power, gpu.power_lost) = (None, gpu.power_lost || gpu.power.is_some()),
+        21 => gpu.clocks_held = None,
+        22 => halve(&mut gpu.power, 2.0),
+        23 => halve(&mut gpu.dram, 1.0),
+        24 => halve(&mut gpu.tensor, 1.0),
+        37 => gpu.swing = None,
+        38 => gpu.nvlink = None,
+        39 => gpu.pcie = None,
+        40 => gpu.memory = None,
+        41 => gpu.clock = None,
+        42 => halve(&mut gpu.swing, 0.5),
+        43 => halve(&mut gpu.nvlink, 1.0),
+        44 => halve(&mut gpu.memory, 1.0),
+        45 => halve(&mut gpu.clock, 4_000.0),
+        46 => halve(&mut gpu.clocks_held, 1.0),
+        47 => (gpu.memory_swing, gpu.fp32) = (None, None),
+        48 => halve(&mut gpu.pcie, 1.0),
+        _ => {}
+    }
+}
+
+fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
+    match what {
+        11 => container.cores = None,
+        12 => container.limit = None,
+        13 => container.throttled = None,
+        14 => container.pressure = None,
+        15 => halve(&mut container.cores, 1_000.0),
+        16 => halve(&mut container.throttled, 1.0),
+        25 => container.io_pressure = None,
+        26 => halve(&mut container.io_pressure, 1.0),
+        49 => container.network = None,
+        50 => halve(&mut container.network, 1e12),
+        51 => container.exits = Exits::default(),
+        52 => halve(&mut container.pressure, 1.0),
         _ => {}
     }
 }
@@ -239,7 +247,8 @@ proptest! {
         if refuses(judge(&seen).lean) {
             return Ok(());
         }
-        for (what, of) in (0..LOSSES).flat_map(|what| [(what, 0..1), (what, 0..7)]) {
+        let all = seen.gpus.len().max(1);
+        for (what, of) in (0..LOSSES).flat_map(|what| [(what, 0..1), (what, 1..all), (what, 0..7)]) {
             let mut fewer = seen.clone();
             of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
             let after = judge(&fewer).lean;

@@ -62,8 +62,8 @@ impl NodeGroup {
 }
 
 impl Workload {
-    /// Checks one workload; paths begin at the workload.
-    pub(crate) fn check(&self) -> Result<(), Problem> {
+    /// Checks one workload: the path of the first field that is wrong, from the workload on, and what to do.
+    pub fn check(&self) -> Result<(), (String, String)> {
         if self.selector.match_labels.is_empty() {
             return Err(("selector.matchLabels".into(), "is empty; name at least one label of the pods".into()));
         }

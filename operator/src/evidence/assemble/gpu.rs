@@ -12,6 +12,8 @@ use wellfed_engine::span::Span;
 const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
 /// Samples of a number that stands still before it is called frozen.
 const FROZEN_FROM: usize = 3;
+/// Samples at the end that stand still, power too, before the whole exporter is called stuck.
+const STUCK_FROM: usize = 5;
 /// A GPU whose power moves by this share of it does not do the same all the time.
 const POWER_MOVES: f64 = 0.05;
 /// No standard deviation of numbers between 0 and 1 is larger.
@@ -153,8 +155,24 @@ fn deviation(squares: f64, count: usize, expected: usize) -> Span {
     Span { mean: deviation(count), low: deviation(expected.max(count)), high }
 }
 
-/// Every activity stands still to the last digit while the power moves: the exporter sends what it read long ago.
+/// Every activity stands still to the last digit while the power moves, or the power stands still with it: the exporter
+/// sends what it read long ago.
 fn is_frozen(samples: &Samples<'_>) -> bool {
+    // A board's power is never the same for minutes, not even at rest.
+    let stuck = |metric: &Metric| stands_for(samples, *metric) >= STUCK_FROM || samples.each(*metric).next().is_none();
+    let power_stuck = stands_for(samples, Metric::Power) >= STUCK_FROM;
+    (power_stuck && ACTIVITY.iter().all(stuck)) || stands_against_power(samples)
+}
+
+/// Samples at the end that are the same to the last digit.
+fn stands_for(samples: &Samples<'_>, metric: Metric) -> usize {
+    let mut last = None;
+    samples
+        .each(metric)
+        .fold(0, |run, value| if last.replace(value.to_bits()) == Some(value.to_bits()) { run + 1 } else { 1 })
+}
+
+fn stands_against_power(samples: &Samples<'_>) -> bool {
     let (least, most) = samples
         .each(Metric::Power)
         .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));

@@ -6,15 +6,17 @@ use crate::evidence::history::History;
 use crate::evidence::metric::Metric;
 use crate::evidence::numbering::Id;
 use wellfed_engine::evidence::{TrainerEvidence, Trend};
+use wellfed_engine::span::Span;
 
 impl History {
     /// What the trainer in this pod said.
     pub(super) fn trainer(&self, pod: Option<Id>, samples: &mut Samples<'_>) -> TrainerEvidence {
         let ever = |metric| self.ever_said(pod, metric);
-        let (data_wait_seconds, throughput) = (samples.mean(Metric::DataWaitSeconds), samples.mean(Metric::Throughput));
+        let step_seconds = samples.mean(Metric::StepSeconds);
+        let (data_wait_seconds, throughput) = (data_wait(samples, step_seconds), samples.mean(Metric::Throughput));
         let (loss, quality) = (trend(samples, Metric::Loss), trend(samples, Metric::Quality));
         TrainerEvidence {
-            step_seconds: samples.mean(Metric::StepSeconds),
+            step_seconds,
             data_wait_seconds,
             data_wait_lost: data_wait_seconds.is_none() && ever(Metric::DataWaitSeconds),
             throughput,
@@ -25,6 +27,19 @@ impl History {
             quality_lost: quality.is_none() && ever(Metric::Quality),
         }
     }
+}
+
+/// The wait in a step of mean length whose share is the share of time that was waited: of looks, each counts as one. Of
+/// the seconds themselves, a minute of steps five times as long would count five times.
+fn data_wait(samples: &mut Samples<'_>, step: Option<Span>) -> Option<Span> {
+    let share = |row: &Option<super::Row<'_>>| {
+        let row = row.as_ref()?;
+        let share = row.get(Metric::DataWaitSeconds.column())? / row.get(Metric::StepSeconds.column())?;
+        share.is_finite().then_some(share.min(1.0))
+    };
+    let shares: Vec<f64> = samples.rows.iter().filter_map(share).collect();
+    let waited = Span::of(&shares, samples.expected, 1.0).zip(step).map(|(share, step)| share.scaled(step.mean));
+    waited.or_else(|| samples.mean(Metric::DataWaitSeconds))
 }
 
 /// How a number moved. None where a sample of either end is missing: one that is gone must not make a plateau.

@@ -116,6 +116,17 @@ fn a_trainer_tells_of_its_steps_and_of_its_loss() {
 }
 
 #[test]
+fn a_minute_of_long_steps_that_wait_counts_as_one_minute() {
+    let evidence = every_minute(9, |minute| {
+        let (step, wait) = if minute <= 3 { (4.0, 3.6) } else { (0.4, 0.0) };
+        vec![(Metric::StepSeconds, step), (Metric::DataWaitSeconds, wait)]
+    });
+
+    let share = evidence.trainers[0].data_wait_share().map(|share| (share.mean * 100.0).round());
+    assert_eq!(share, Some(30.0), "of three minutes in nine nine tenths");
+}
+
+#[test]
 fn a_data_wait_that_was_said_and_is_not_any_more_is_lost() {
     let slices = vec![said(1, &[(Metric::DataWaitSeconds, 0.3)]), said(2, &[(Metric::StepSeconds, 0.8)])];
 

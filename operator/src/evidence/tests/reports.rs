@@ -110,16 +110,18 @@ fn dcgm_exporter_395_22_50_349_without_profiling_utilisation_stands_in() {
 
 #[test]
 fn dcgm_exporter_68_dcgm_303_profiling_of_zero_on_a_gpu_that_works_is_broken_telemetry() {
-    let broken = [
-        (Metric::Util, 100.0),
-        (Metric::Engine, 0.0),
-        (Metric::Tensor, 0.0),
-        (Metric::Dram, 0.0),
-        (Metric::Power, 600.0),
-        (Metric::PowerLimit, 700.0),
-    ];
+    let broken = |minute: i64| {
+        [
+            (Metric::Util, 100.0),
+            (Metric::Engine, 0.0),
+            (Metric::Tensor, 0.0),
+            (Metric::Dram, 0.0),
+            (Metric::Power, 600.0 + 0.1 * minute as f64),
+            (Metric::PowerLimit, 700.0),
+        ]
+    };
 
-    assert_eq!(lean(|minute| labelled(minute, &broken, &OF_A)), Lean::Unknown(Gap::Contradiction { gpus: 1 }));
+    assert_eq!(lean(|minute| labelled(minute, &broken(minute), &OF_A)), Lean::Unknown(Gap::Contradiction { gpus: 1 }));
 }
 
 #[test]
@@ -130,7 +132,13 @@ fn gpu_monitoring_tools_188_values_that_stand_still_while_the_power_moves_are_st
     let frozen = evidence(|minute| with_power(minute, watts(minute)));
     assert_eq!((frozen.gpus[0].activity(), frozen.gpus[0].engine_lost), (None, true));
     assert_eq!(judge(&frozen).lean, UNSEEN);
-    assert!(matches!(lean(|minute| with_power(minute, 300.0)), Lean::Refuse(_)), "an even load draws even power");
+    let even = lean(|minute| with_power(minute, 300.0 + 0.1 * minute as f64));
+    assert!(matches!(even, Lean::Refuse(_)), "an even load draws even power");
+    assert_eq!(
+        lean(|minute| with_power(minute, 300.0)),
+        UNSEEN,
+        "no board draws the same to the last digit for minutes"
+    );
 }
 
 #[test]

@@ -136,7 +136,9 @@ impl NodePool {
         if let Some(node) = fitting.min_by_key(|node| (free(node), node.number)) {
             let open = (0..node.taken.len()).filter(|at| !node.taken[*at]).take(gpus as usize);
             let seats: Vec<usize> = open.collect();
-            seats.iter().for_each(|at| node.taken[*at] = true);
+            for at in &seats {
+                node.taken[*at] = true;
+            }
             return Some(Seat { node: node.number, gpus: seats });
         }
         self.promise(gpus, now);
@@ -158,7 +160,9 @@ impl NodePool {
     /// The pod that sat there is gone.
     pub fn leave(&mut self, seat: &Seat, now: f64) {
         if let Some(node) = self.nodes.iter_mut().find(|node| node.number == seat.node) {
-            seat.gpus.iter().for_each(|at| node.taken[*at] = false);
+            for at in &seat.gpus {
+                node.taken[*at] = false;
+            }
             node.idle_since = now;
         }
     }

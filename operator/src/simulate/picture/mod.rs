@@ -120,7 +120,13 @@ fn load(workload: &WorkloadReport) -> Panel<'_> {
     // The same for every policy.
     let points = workload.policies.first().map_or(&[][..], |one| &one.points);
     let line = Line::new(LOAD, points, |point| Some(point.load)).filled();
-    Panel { title, scale: Scale::from_zero(&[line.clone()]), lines: vec![line], held: Vec::new(), limit: None }
+    Panel {
+        title,
+        scale: Scale::from_zero(std::slice::from_ref(&line)),
+        lines: vec![line],
+        held: Vec::new(),
+        limit: None,
+    }
 }
 
 /// The optimum's replicas over time.
@@ -180,13 +186,14 @@ fn held(wellfed: &PolicyReport) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::figures::Figures;
 
     #[test]
     fn held_points_beside_each_other_are_one_stretch() {
         let point = |(at, refused)| Point { at, refused, ..Point::default() };
         let points = [(0.0, 0.0), (10.0, 0.5), (20.0, 1.0), (30.0, 0.0), (40.0, 0.1)].map(point).to_vec();
 
-        let stretches = held(&PolicyReport { policy: Policy::Wellfed, figures: Default::default(), points });
+        let stretches = held(&PolicyReport { policy: Policy::Wellfed, figures: Figures::default(), points });
 
         assert_eq!(stretches, [(10.0, 30.0), (40.0, 50.0)]);
     }

@@ -71,6 +71,7 @@ impl Scale {
     }
 
     /// How many labels there should be at most.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few decades
     pub fn labels(self) -> usize {
         if self.decades { (self.high - self.low).round().max(1.0) as usize + 1 } else { 5 }
     }

@@ -29,7 +29,8 @@ struct Stream {
     /// Lengths of the newest work.
     work: Work,
     arrived: f64,
-    ready: u32,
+    /// The replicas that served in the last step, by uid: one that has just turned Ready was not scraped yet.
+    serving: Vec<String>,
     /// Since when somebody waits and no replica is Ready.
     unserved: Option<f64>,
     utilisation: Utilisation,
@@ -48,7 +49,7 @@ impl Fluid {
                 flow: Flow::new(&subject.work),
                 work: Work::default(),
                 arrived: 0.0,
-                ready: 0,
+                serving: Vec::new(),
                 unserved: None,
                 utilisation: Utilisation::default(),
             })
@@ -91,9 +92,10 @@ impl Fluid {
         self.streams[at].spec.telemetry
     }
 
-    /// What each server says: all alike.
-    pub fn served(&self, at: usize) -> Option<Served> {
-        self.streams[at].served()
+    /// What the server in the pod `uid` says; all are alike.
+    pub fn served(&self, at: usize, uid: &str) -> Option<Served> {
+        let stream = &self.streams[at];
+        stream.serves(uid).then(|| stream.served()).flatten()
     }
 
     /// Where the workload stands.
@@ -118,11 +120,11 @@ impl Fluid {
         let scraped = |pod| {
             let pod: &SampledPod = pod;
             let stream = self.streams.iter().find(|one| one.spec.name == pod.workload)?;
-            let ready = pod.replica.stage == Stage::Ready;
+            let serves = stream.serves(&pod.replica.uid);
             Some(Scraped {
                 pod,
                 ledger: self.ledgers.get(&pod.replica.uid).copied().unwrap_or_default(),
-                said: if ready { stream.said() } else { None },
+                said: serves.then(|| stream.said()).flatten(),
                 telemetry: stream.spec.telemetry,
             })
         };
@@ -138,14 +140,21 @@ impl Stream {
             self.work = work;
         }
         self.arrived += work.amount;
-        self.ready = replicas.iter().map(|replica| u32::from(replica.stage == Stage::Ready)).sum();
+        let ready = || replicas.iter().filter(|replica| replica.stage == Stage::Ready).map(|replica| &replica.uid);
+        if !self.serving.iter().eq(ready()) {
+            self.serving = ready().cloned().collect();
+        }
         self.flow.step(work, replicas, tick, ledgers);
-        let unserved = self.ready == 0 && self.flow.queue() > 0.0;
+        let unserved = self.serving.is_empty() && self.flow.queue() > 0.0;
         self.unserved = unserved.then(|| self.unserved.unwrap_or(tick.from));
     }
 
+    fn serves(&self, uid: &str) -> bool {
+        self.serving.iter().any(|serving| serving == uid)
+    }
+
     fn served(&self) -> Option<Served> {
-        let ready = f64::from(self.ready);
+        let ready = self.serving.len() as f64;
         (ready > 0.0).then(|| Served { running: self.flow.running() / ready, waiting: self.flow.queue() / ready })
     }
 
@@ -156,7 +165,7 @@ impl Stream {
         // Half of its answer is there, on the average.
         let held = running * (self.work.prompt_tokens + self.work.output_tokens / 2.0);
         let kv = (held / f64::from(llm.kv_capacity_tokens)).min(1.0);
-        let progress = self.flow.finished() * self.work.output_tokens / f64::from(self.ready);
+        let progress = self.flow.finished() * self.work.output_tokens / self.serving.len() as f64;
         Some(Said {
             gauges: vec![(Metric::Running, running), (Metric::Waiting, waiting), (Metric::Kv, kv)],
             counters: vec![(Metric::Progress, progress)],

@@ -44,7 +44,7 @@ pub struct Served {
 #[derive(Debug)]
 pub enum Plant {
     /// Request by request.
-    Requests(Requests),
+    Requests(Box<Requests>),
     /// As a fluid.
     Flow(Fluid),
 }
@@ -53,7 +53,7 @@ impl Plant {
     /// Nothing has arrived yet.
     pub fn new(scenario: &Scenario) -> Result<Self, SimulateError> {
         Ok(match scenario.resolution {
-            Resolution::Requests => Self::Requests(Requests::new(scenario)?),
+            Resolution::Requests => Self::Requests(Box::new(Requests::new(scenario)?)),
             Resolution::Flow => Self::Flow(Fluid::new(scenario)?),
         })
     }
@@ -78,7 +78,7 @@ impl Plant {
     pub fn served(&self, at: usize, uid: &str) -> Option<Served> {
         match self {
             Self::Requests(requests) => requests.served(at, uid),
-            Self::Flow(fluid) => fluid.served(at),
+            Self::Flow(fluid) => fluid.served(at, uid),
         }
     }
 

@@ -9,14 +9,14 @@ pub struct Means(Vec<Sum>);
 #[derive(Clone, Copy, Debug)]
 struct Sum {
     metric: Metric,
-    sum: f64,
+    total: f64,
     squares: f64,
     count: u32,
 }
 
 impl Sum {
     fn mean(self) -> f64 {
-        self.sum / f64::from(self.count)
+        self.total / f64::from(self.count)
     }
 }
 
@@ -24,11 +24,11 @@ impl Means {
     /// One more sample.
     pub fn add(&mut self, metric: Metric, value: f64) {
         let at = self.0.iter().position(|sum| sum.metric == metric).unwrap_or_else(|| {
-            self.0.push(Sum { metric, sum: 0.0, squares: 0.0, count: 0 });
+            self.0.push(Sum { metric, total: 0.0, squares: 0.0, count: 0 });
             self.0.len() - 1
         });
         let sum = &mut self.0[at];
-        sum.sum += value;
+        sum.total += value;
         sum.squares += value * value;
         sum.count += 1;
     }
@@ -55,7 +55,7 @@ impl Means {
     pub fn drain(&mut self) -> impl Iterator<Item = (Metric, f64)> {
         self.0.iter_mut().filter(|sum| sum.count > 0).map(|sum| {
             let mean = sum.mean();
-            *sum = Sum { metric: sum.metric, sum: 0.0, squares: 0.0, count: 0 };
+            *sum = Sum { metric: sum.metric, total: 0.0, squares: 0.0, count: 0 };
             (sum.metric, mean)
         })
     }

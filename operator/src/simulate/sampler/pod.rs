@@ -33,7 +33,8 @@ impl Pod {
         Self {
             key: key.clone(),
             container: container.to_owned(),
-            model: product.replace('-', " "),
+            // One that is given with spaces is given as the driver names it.
+            model: if product.contains(' ') { product.to_owned() } else { product.replace('-', " ") },
             product: Product::named(product),
             seen: f64::NEG_INFINITY,
             gpus: BTreeMap::new(),
@@ -63,7 +64,9 @@ impl Pod {
             (Metric::Clock, sample.sm_clock),
             (Metric::Power, sample.power),
         ];
-        standard.into_iter().for_each(|(metric, value)| means.add(metric, value));
+        for (metric, value) in standard {
+            means.add(metric, value);
+        }
         if exporter.sm_active {
             means.add(Metric::Sm, sample.sm);
         }

@@ -26,7 +26,9 @@ mod tests {
         let mut first = Histogram::new(&[10.0, 20.0, 40.0]);
         first.observe(39.0);
         let mut last = first.clone();
-        [5.0, 5.0, 15.0, 15.0].iter().for_each(|value| last.observe(*value));
+        for value in [5.0, 5.0, 15.0, 15.0] {
+            last.observe(value);
+        }
 
         assert_eq!(between(&first, &last, 0.5), Some(10.0), "two of four are in the first bucket");
         assert_eq!(between(&first, &last, 0.75), Some(15.0));

@@ -94,11 +94,11 @@ fn what_is_not_scraped_is_missing() {
         minute(&[pod("a", "GPU-1")], Exporter::default(), change)
     };
 
-    let (no_gpu, no_cpu) = (without("telemetry.gpu"), without("telemetry.cpu"));
+    let (blind, cpuless) = (without("telemetry.gpu"), without("telemetry.cpu"));
     let engine = |slice| get(slice, "a", "GPU-1", Metric::Engine);
     let cores = |slice| get(slice, "a", "train", Metric::Cores);
-    assert!(engine(&no_gpu).is_none() && cores(&no_gpu).is_some());
-    assert!(cores(&no_cpu).is_none() && engine(&no_cpu).is_some());
+    assert!(engine(&blind).is_none() && cores(&blind).is_some());
+    assert!(cores(&cpuless).is_none() && engine(&cpuless).is_some());
     let silent = without("telemetry.metrics");
     assert!(get(&silent, "a", "", Metric::StepSeconds).is_none() && engine(&silent).is_some());
 }

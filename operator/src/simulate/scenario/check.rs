@@ -59,8 +59,17 @@ impl File {
         let targets = targets.map(|(pool, target)| {
             (self.pool_named(pool.pool.as_ref().map(|name| name.0.as_str())), target.name.clone())
         });
+        let work = Workload {
+            selector: Selector { match_labels: BTreeMap::from([("app".to_owned(), name.clone())]) },
+            name: name.clone(),
+            namespace: namespace.clone(),
+            model: entry.model.clone(),
+            arrivals: entry.arrivals.clone(),
+            telemetry: entry.telemetry,
+        };
+        work.check()?;
         Ok(Subject {
-            id: WorkloadId { namespace: namespace.clone(), name: name.clone(), uid: format!("{name}-{at}") },
+            id: WorkloadId { namespace, name: name.clone(), uid: format!("{name}-{at}") },
             targets: targets.collect(),
             readers,
             measures: intent.measures.iter().map(|(what, _)| *what).collect(),
@@ -69,14 +78,7 @@ impl File {
             pod: entry.pods.clone(),
             rivals: entry.rivals,
             slo: entry.slo.map(wellfed_sim::scenario::Span::seconds),
-            work: Workload {
-                selector: Selector { match_labels: BTreeMap::from([("app".to_owned(), name.clone())]) },
-                name,
-                namespace,
-                model: entry.model.clone(),
-                arrivals: entry.arrivals.clone(),
-                telemetry: entry.telemetry,
-            },
+            work,
         })
     }
 

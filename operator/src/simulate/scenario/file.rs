@@ -48,7 +48,7 @@ pub struct File {
 pub struct Exporter {
     /// Also `DCGM_FI_PROF_SM_ACTIVE`, which the default counter file leaves out.
     pub sm_active: bool,
-    /// Also NVLink rates, the FP32 pipe, clock event reasons and the power limit.
+    /// Also `NVLink` rates, the FP32 pipe, clock event reasons and the power limit.
     pub further_counters: bool,
 }
 

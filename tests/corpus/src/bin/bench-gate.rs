@@ -4,9 +4,12 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
+use wellfed_corpus::classes::Class;
 use wellfed_corpus::dice::Half;
+use wellfed_corpus::label::label;
 use wellfed_corpus::score::{Score, judge_all};
-use wellfed_corpus::table::{render, told};
+use wellfed_corpus::table::{render, seen, told};
+use wellfed_corpus::watch::{Watch, defaults};
 
 const OUTPUT: &str = "target/bench/gate.json";
 
@@ -20,10 +23,16 @@ struct Report {
     seed_b: Option<Score>,
 }
 
-/// `--only-a` leaves seed B alone, which is for results and never for tuning; `--all` lists every scenario.
+/// `--only-a` leaves seed B alone, which is for results and never for tuning; `--all` lists every scenario;
+/// `--explain CLASS INDEX` tells minute by minute what the gate saw and said in one scenario of seed A.
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |name: &str| arguments.iter().any(|one| one == name);
+    if let [flag, class, index] = arguments.as_slice()
+        && flag == "--explain"
+    {
+        return explain(class, index.parse().context("the index of a scenario is a number")?);
+    }
     let started = Instant::now();
     let seed_a = scored("seed A", Half::A, has("--all"))?;
     let seed_b = if has("--only-a") { None } else { Some(scored("seed B", Half::B, false)?) };
@@ -40,7 +49,21 @@ fn scored(title: &str, half: Half, all: bool) -> Result<Score> {
     let score = Score::of(&judged);
     println!("{}", render(title, &score, &judged));
     if all {
-        judged.iter().for_each(|one| println!("  {}", told(one)));
+        for one in &judged {
+            println!("  {}", told(one));
+        }
     }
     Ok(score)
+}
+
+fn explain(class: &str, index: u64) -> Result<ExitCode> {
+    let class = Class::named(class).with_context(|| format!("there is no class \"{class}\""))?;
+    let case = class.case(Half::A, index)?;
+    let mut watch = Watch::new(&case, defaults(case.draft.work)?);
+    let label = label(&case, &mut watch)?;
+    println!("{}\n{}\n{:?}\n{label:?}", case.name, case.draft.model, case.drawn);
+    for said in &watch.said {
+        println!("minute {:.0}: {}", said.second / 60.0, seen(said));
+    }
+    Ok(ExitCode::SUCCESS)
 }

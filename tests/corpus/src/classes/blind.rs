@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 /// A workload that starves or works, whose GPUs another one uses too.
 pub fn shared(dice: &mut Dice, index: u64) -> Draft {
     let draft = match index % 4 {
-        0 => starved::data_loader(dice, 0),
+        // What a trainer counts itself it counts on a shared GPU too; here nobody counts.
+        0 => Draft { own_metrics: false, ..starved::data_loader(dice, 0) },
         1 => working::vision(dice, index),
         2 => served::serial_requests(dice, index),
         _ => working::training(dice, index),
@@ -36,7 +37,9 @@ pub fn broken(dice: &mut Dice, index: u64) -> Draft {
         10 => gaps(dice, |dice| working::training(dice, index)),
         _ => with(served::serial_requests(dice, index), 0.0, "telemetry.metrics", &json!("Off")),
     };
-    Draft { mend: Vec::new(), ..draft }
+    // What a trainer counts itself needs no exporter.
+    let own_metrics = draft.work == Work::Inference && draft.own_metrics;
+    Draft { mend: Vec::new(), own_metrics, ..draft }
 }
 
 fn with(mut draft: Draft, at: f64, path: &str, value: &Value) -> Draft {
@@ -52,7 +55,7 @@ fn gaps(dice: &mut Dice, draft: impl Fn(&mut Dice) -> Draft) -> Draft {
 /// The exporter stops to update while nothing is to be done; then work comes, and GPUs are busy with it.
 fn frozen_at_rest(dice: &mut Dice, index: u64) -> Draft {
     let work_from = 60.0 * dice.real("workFromMinute", 3.0, 6.0);
-    let draft = if index % 2 == 0 { working::mixed(dice, index) } else { working::training(dice, index) };
+    let draft = if index.is_multiple_of(2) { working::mixed(dice, index) } else { working::training(dice, index) };
     let mut draft = with(draft, work_from - 60.0, "telemetry.gpu", &json!("Frozen"));
     let rates = draft.arrivals["rate"].clone();
     if draft.work == Work::Training {

@@ -8,7 +8,7 @@ mod served;
 mod starved;
 mod working;
 
-use crate::case::{Case, Draft, Group, NEIGHBOUR, WORKLOAD};
+use crate::case::{Case, Draft, Exporter, Group, NEIGHBOUR, WORKLOAD};
 use crate::dice::{Dice, Half};
 use crate::models::span;
 use anyhow::{Context, Result};
@@ -45,6 +45,9 @@ pub const CLASSES: &[Class] = &[
     class("CommunicationBound", Group::Cause("CommunicationBound"), group::communication_bound),
     class("Straggler", Group::Cause("Straggler"), group::straggler),
     class("mild-loader", Group::Mild("DataLoader"), starved::mild_loader),
+    class("thin-kernels-no-sm", Group::Mild("LaunchBound"), group::launch_bound_unseen),
+    class("exchange-no-sm", Group::Mild("CommunicationBound"), group::communication_bound_unseen),
+    class("slow-tokeniser-busy-gpu", Group::Mild("CpuStage"), served::slow_tokeniser),
     class("small-batch", Group::Mild("SerialRequests"), served::small_batch),
     class("llm-prefill-heavy", Group::Working, working::prefill_heavy),
     class("llm-mixed", Group::Working, working::mixed),
@@ -52,6 +55,7 @@ pub const CLASSES: &[Class] = &[
     class("llm-kv-limited", Group::Working, working::kv_limited),
     class("vision-service", Group::Working, working::vision),
     class("training-at-work", Group::Working, working::training),
+    class("training-linked", Group::Working, group::linked),
     class("bursty", Group::Working, passing::bursty),
     class("warm-up", Group::Working, passing::warm_up),
     class("evaluation-phase", Group::Working, passing::evaluation),
@@ -91,13 +95,19 @@ fn number(name: &str) -> u64 {
 
 /// As a scenario file would be written.
 fn scenario(draft: &Draft) -> Value {
-    let own = workload(WORKLOAD, &draft.model, &draft.arrivals);
+    let mut own = workload(WORKLOAD, &draft.model, &draft.arrivals);
+    if !draft.own_metrics {
+        own["telemetry"] = json!({"metrics": "Off"});
+    }
     let other = draft.neighbour.as_ref().map(|(model, arrivals)| workload(NEIGHBOUR, model, arrivals));
     let changes = draft.changes.iter().map(|(at, path, value)| change(*at, path, value));
     json!({
         "tick": "250ms",
         "seed": draft.seed,
-        "exporter": {"smActive": draft.sm_active},
+        "exporter": {
+            "smActive": draft.exporter != Exporter::Default,
+            "furtherCounters": draft.exporter == Exporter::Everything,
+        },
         "workloads": std::iter::once(own).chain(other).collect::<Vec<_>>(),
         "changes": changes.collect::<Vec<_>>(),
     })

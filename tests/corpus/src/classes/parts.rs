@@ -1,15 +1,15 @@
 //! Draws that several classes share.
 
-use crate::case::{Draft, Work};
+use crate::case::{Draft, Exporter, Work};
 use crate::dice::Dice;
 use crate::models::{Llm, Service, Training, nothing, rate};
 
-/// Products by the name that GFD gives them, and the bandwidth of their memory, bytes a second.
+/// Products by the name that the driver gives them, and the bandwidth of their memory, bytes a second.
 const PRODUCTS: [(&str, f64); 4] = [
-    ("NVIDIA-H100-80GB-HBM3", 3.35e12),
-    ("NVIDIA-H200", 4.8e12),
-    ("NVIDIA-A100-SXM4-80GB", 2.04e12),
-    ("NVIDIA-L40S", 0.864e12),
+    ("NVIDIA H100 80GB HBM3", 3.35e12),
+    ("NVIDIA H200", 4.8e12),
+    ("NVIDIA A100-SXM4-80GB", 2.04e12),
+    ("NVIDIA L40S", 0.864e12),
 ];
 /// Bytes of a GiB.
 const GIB: f64 = 1_073_741_824.0;
@@ -109,7 +109,8 @@ fn blank(dice: &mut Dice, index: u64, work: Work, product: &'static str) -> Draf
         neighbour: None,
         changes: Vec::new(),
         product,
-        sm_active: index % 2 == 0,
+        exporter: if index.is_multiple_of(2) { Exporter::Sm } else { Exporter::Default },
+        own_metrics: work == Work::Inference || index % 4 < 2,
         replicas: dice.whole("replicas", 2, 8),
         gpus: 1,
         cpu_limit: None,
@@ -117,6 +118,7 @@ fn blank(dice: &mut Dice, index: u64, work: Work, product: &'static str) -> Draf
         minutes,
         phases: Vec::new(),
         fault: None,
+        cause_from: 0.0,
         mend: Vec::new(),
         seed: dice.seed(),
     }

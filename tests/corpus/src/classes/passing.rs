@@ -17,7 +17,7 @@ fn at_work(dice: &mut Dice, index: u64) -> Draft {
 
 /// Quiet minutes, then a burst above what the replicas can answer, again and again.
 pub fn bursty(dice: &mut Dice, index: u64) -> Draft {
-    let draft = if index % 2 == 0 { working::mixed(dice, index) } else { working::vision(dice, index) };
+    let draft = if index.is_multiple_of(2) { working::mixed(dice, index) } else { working::vision(dice, index) };
     let quiet = 60.0 * dice.real("quietMinutes", 2.0, 7.0);
     let burst = 60.0 * dice.real("burstMinutes", 2.0, 9.0);
     let rates = &draft.arrivals["rate"];
@@ -38,7 +38,7 @@ fn number(value: &Value) -> f64 {
 pub fn warm_up(dice: &mut Dice, index: u64) -> Draft {
     let draft = at_work(dice, index);
     let until = 60.0 * dice.real("loadingMinutes", 2.0, 9.0);
-    let first = if index % 2 == 0 { 0 } else { draft.replicas / 2 };
+    let first = if index.is_multiple_of(2) { 0 } else { draft.replicas / 2 };
     let phases = (first..=draft.replicas).map(|replica| Phase { replica, from: 0.0, until, gone: false }).collect();
     // A server turns Ready when it can answer, a trainer when its process runs.
     let compiles = if draft.work == Work::Inference { (0.3, 3.0) } else { (1.0, 8.0) };
@@ -47,7 +47,8 @@ pub fn warm_up(dice: &mut Dice, index: u64) -> Draft {
     if draft.work == Work::Training {
         let cold = dice.real("coldMinutes", 1.0, 4.0) * 60.0;
         let slow = json!(reading(&draft) / dice.real("coldSlower", 2.0, 5.0));
-        draft.model["training"]["storage"]["bytesPerSecond"] = slow;
+        // Caches are cold for as long as it takes to read through once, not while nobody reads.
+        draft.changes.push((until + compiles, STORAGE.into(), slow));
         draft.changes.push((until + compiles + cold, STORAGE.into(), Value::Null));
     }
     draft
@@ -78,7 +79,7 @@ fn now_and_then(dice: &mut Dice, draft: Draft, during: &[(&str, Value)], after: 
 
 /// Evaluation: forward passes alone, of which each second time the loader makes too few.
 pub fn evaluation(dice: &mut Dice, index: u64) -> Draft {
-    if index % 2 == 0 {
+    if index.is_multiple_of(2) {
         return phase(dice, index, "evaluation");
     }
     let limit = f64::from(dice.whole("cpuLimit", 4, 24));
@@ -129,7 +130,7 @@ pub fn idle(dice: &mut Dice, index: u64) -> Draft {
             parts::under_load(dice, draft, &llm, load)
         }
         1 => {
-            let draft = parts::serving(dice, index, "NVIDIA-L40S");
+            let draft = parts::serving(dice, index, "NVIDIA L40S");
             let service = parts::service(dice, limit);
             parts::service_under_load(dice, draft, &service, load)
         }

@@ -1,6 +1,6 @@
 //! Servers that more GPUs do not help, and what mends them.
 
-use super::parts::{self, CHAT};
+use super::parts::{self, CHAT, Traffic};
 use crate::case::Draft;
 use crate::dice::Dice;
 use crate::models::{Llm, rate, span};
@@ -29,7 +29,7 @@ fn batch_of(dice: &mut Dice, index: u64, batch: u32) -> Draft {
 
 /// A server in which most of a batch's time does not depend on its size, and each batch is one request.
 fn unbatched(dice: &mut Dice, index: u64) -> Draft {
-    let draft = parts::serving(dice, index, "NVIDIA-A100-SXM4-80GB");
+    let draft = parts::serving(dice, index, "NVIDIA A100-SXM4-80GB");
     let whole = dice.real("secondsPerBatch", 0.02, 0.08);
     let each = whole * dice.real("itemOfBatch", 0.01, 0.1);
     let batch = |max: u32| json!({"max": max, "secondsPerBatch": whole, "secondsPerItem": each, "waitSeconds": 0.001});
@@ -43,13 +43,32 @@ fn unbatched(dice: &mut Dice, index: u64) -> Draft {
     Draft { model, arrivals, target, mend: vec![("model.service.batch".into(), batch(max))], ..draft }
 }
 
-/// The stage that turns text into tokens is too slow for the engine behind it; a faster one mends it.
+/// Answers of a few words to prompts that take the CPU long to prepare.
+const SHORT: Traffic = Traffic { prompt: (300, 1200), output: (2, 12), batch: (32, 64) };
+
+/// The stage before the engine uses all of the container's CPU and leaves the GPU idle most of the time, by being slower
+/// than even an engine that serves requests one by one; a faster stage mends it.
 pub fn cpu_stage(dice: &mut Dice, index: u64) -> Draft {
+    let (llm, product) = parts::llm(dice, &SHORT);
+    let cores = dice.whole("cpuLimit", 3, 8);
+    let draft = Draft { cpu_limit: Some(f64::from(cores)), ..parts::serving(dice, index, product) };
+    let alone = Llm { batch: 1, ..llm };
+    // Of the limit one core is the engine's own.
+    let threads = f64::from(cores);
+    let tokenizing = dice.real("slower", 4.0, 10.0) * 1000.0 * (threads - 1.0) / alone.rate();
+    behind(dice, draft, llm, Llm { tokenizers: threads, tokenizing, ..llm })
+}
+
+/// A few threads that are too slow for the engine's largest batch, but not for its GPU to be busy with a small one.
+pub fn slow_tokeniser(dice: &mut Dice, index: u64) -> Draft {
     let (llm, product) = parts::llm(dice, &CHAT);
     let draft = parts::serving(dice, index, product);
-    let slower = dice.real("slower", 3.5, 10.0);
     let threads = f64::from(dice.whole("tokenizerThreads", 1, 4));
-    let slow = Llm { tokenizers: threads, tokenizing: slower * 1000.0 * threads / llm.rate(), ..llm };
+    let tokenizing = dice.real("slower", 3.5, 10.0) * 1000.0 * threads / llm.rate();
+    behind(dice, draft, llm, Llm { tokenizers: threads, tokenizing, ..llm })
+}
+
+fn behind(dice: &mut Dice, draft: Draft, llm: Llm, slow: Llm) -> Draft {
     let load = dice.real("load", 1.3, 2.6);
     let draft = parts::under_load(dice, draft, &slow, load);
     let target = f64::from(dice.whole("target", 8, 32));

@@ -6,7 +6,7 @@ use crate::dice::Dice;
 use crate::models::Training;
 use serde_json::json;
 
-const H100: &str = "NVIDIA-H100-80GB-HBM3";
+const H100: &str = "NVIDIA H100 80GB HBM3";
 
 /// The CPU that prepares the input is at its limit: that of each trainer, that of nodes which all trainers share, or
 /// that of a service.

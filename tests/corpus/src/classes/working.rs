@@ -5,7 +5,7 @@ use crate::case::Draft;
 use crate::dice::Dice;
 use crate::models::Llm;
 
-const VISION_GPU: &str = "NVIDIA-A100-SXM4-80GB";
+const VISION_GPU: &str = "NVIDIA A100-SXM4-80GB";
 const PREFILL: Traffic = Traffic { prompt: (2000, 6000), output: (8, 40), batch: (16, 64) };
 const DECODE: Traffic = Traffic { prompt: (40, 200), output: (400, 1000), batch: (16, 64) };
 const LONG: Traffic = Traffic { prompt: (1500, 8000), output: (150, 600), batch: (64, 256) };
