@@ -39,14 +39,21 @@ struct Replica {
     trainer: TrainerEvidence,
 }
 
-/// Evidence near each cause: up to seven replicas of which the first may be odd in any of its parts.
-fn replicas() -> impl Strategy<Value = Evidence> {
-    let odd = (
+/// What may be odd of a replica.
+type Odd = (Option<GpuEvidence>, Option<ContainerEvidence>, Option<ServerEvidence>, Option<TrainerEvidence>);
+
+fn odd() -> impl Strategy<Value = Odd> {
+    (
         option::weighted(0.3, measured_gpu()),
         option::weighted(0.3, container()),
         option::weighted(0.3, said()),
         option::weighted(0.3, trained()),
-    );
+    )
+}
+
+/// Evidence near each cause: up to seven replicas of which the first ones, mostly one, may be odd in any of their parts.
+fn replicas() -> impl Strategy<Value = Evidence> {
+    let odd = prop_oneof![2 => vec(odd(), 1), 1 => vec(odd(), 2..4)].boxed();
     let cause = (0_usize..CAUSES, class(), 1_usize..8, any::<bool>(), prop::bool::weighted(0.8));
     let uneven = (prop_oneof![Just(0.0), 0.0_f64..5.0], prop_oneof![Just(40.0), 0.0_f64..40.0]);
     (cause, odd, option::weighted(0.5, 0.0_f64..1.0), uneven).prop_map(
@@ -62,14 +69,15 @@ fn replicas() -> impl Strategy<Value = Evidence> {
                     longest.server = served(longest_runs, 40.0);
                 }
             }
-            let first = &mut all[0];
             if cause == SLOW {
-                first.gpu.clock = exact(990.0);
+                all[0].gpu.clock = exact(990.0);
             }
-            first.gpu = odd.0.unwrap_or(first.gpu);
-            first.container = odd.1.unwrap_or(first.container);
-            first.server = odd.2.unwrap_or(first.server);
-            first.trainer = odd.3.unwrap_or(first.trainer);
+            for (one, odd) in all.iter_mut().zip(odd) {
+                one.gpu = odd.0.unwrap_or(one.gpu);
+                one.container = odd.1.unwrap_or(one.container);
+                one.server = odd.2.unwrap_or(one.server);
+                one.trainer = odd.3.unwrap_or(one.trainer);
+            }
             if cause == HOT {
                 for one in &mut all {
                     one.gpu.clocks_held = exact(0.9);
