@@ -2,6 +2,7 @@
 
 use wellfed_engine::explain;
 use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::rules::{RULES, RuleName};
 use wellfed_engine::testing::{broken, in_pool, secs, server, trainer, world};
 
 #[test]
@@ -20,6 +21,17 @@ fn a_refusal_says_what_is_wrong() {
         explain::measured(finding),
         "GPUs 22 % active, CPU at 97 % of its limit, throttled in 40 % of periods, 4 GPUs judged over 10m"
     );
+}
+
+#[test]
+fn each_cause_has_its_own_consequence_and_waiting_is_that_of_those_for_which_gpus_wait() {
+    let says = |name: RuleName| RULES.iter().find(|rule| rule.name() == name).map(|rule| rule.consequence());
+
+    assert_eq!(says(RuleName::StorageStall), Some("more GPUs would wait as well"));
+    assert_eq!(says(RuleName::GpuOutOfMemory), Some("more replicas have no more memory each"));
+    assert_eq!(says(RuleName::Imbalance), Some("one more replica would be one more idle one"));
+    let own = RULES.iter().filter(|rule| rule.consequence() != explain::MORE_WOULD_WAIT).count();
+    assert_eq!(own, 9);
 }
 
 #[test]
