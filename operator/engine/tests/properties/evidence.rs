@@ -54,19 +54,28 @@ fn odd() -> impl Strategy<Value = Odd> {
 /// Evidence near each cause: up to seven replicas of which the first ones, mostly one, may be odd in any of their parts.
 fn replicas() -> impl Strategy<Value = Evidence> {
     let odd = prop_oneof![2 => vec(odd(), 1), 1 => vec(odd(), 2..4)].boxed();
-    let cause = (0_usize..CAUSES, class(), 1_usize..8, any::<bool>(), prop::bool::weighted(0.8));
-    let uneven = (prop_oneof![Just(0.0), 0.0_f64..5.0], prop_oneof![Just(40.0), 0.0_f64..40.0]);
-    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), uneven).prop_map(
-        |((cause, class, replicas, sharded, slo_breached), odd, held, (strays, longest_runs))| {
+    let cause = (
+        prop_oneof![12 => 0_usize..CAUSES, 1 => Just(UNEVEN)],
+        class(),
+        1_usize..8,
+        any::<bool>(),
+        prop::bool::weighted(0.8),
+    );
+    let two_queues = option::of((0.0_f64..20.0, 0.0_f64..5.0));
+    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues).prop_map(
+        |((cause, class, replicas, sharded, slo_breached), odd, held, two_queues)| {
             let mut all = vec![near(cause); replicas];
             if cause == UNEVEN {
                 for one in &mut all[..replicas.div_ceil(2)] {
-                    (one.server.running, one.server.waiting) = (exact(strays), exact(0.0));
+                    (one.server.running, one.server.waiting) = (exact(0.0), exact(0.0));
                 }
                 // Beside the one with the longest queue, where hardly anything may run, one with the next.
-                if let [.., next, longest] = &mut all[replicas.div_ceil(2)..] {
-                    next.server = served(200.0, 20.0);
+                if let (Some((longest_runs, strays)), [longest, rest @ .., next]) = (two_queues, &mut all[..]) {
                     longest.server = served(longest_runs, 40.0);
+                    for one in rest.iter_mut() {
+                        one.server = served(strays, 0.0);
+                    }
+                    next.server = served(200.0, 20.0);
                 }
             }
             if cause == SLOW {
