@@ -31,6 +31,8 @@ pub struct History {
     /// The product of each board, where it is known.
     products: Vec<Option<&'static Board>>,
     users: Users,
+    /// Pods that are exporters: a GPU whose pod the exporter does not tell bears the exporter's own name.
+    exporters: HashSet<Id>,
 }
 
 /// One look, as it is kept.
@@ -83,6 +85,7 @@ impl History {
             pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
             products: Vec::new(),
             users: Users::default(),
+            exporters: HashSet::new(),
         }
     }
 
@@ -149,7 +152,8 @@ impl History {
     /// Whether a look that is kept shows another pod on this GPU while `pod`, Ready since `ready`, was there. The pod that
     /// had the GPU before is none: it was gone when this one became Ready.
     pub(super) fn is_shared(&self, board: Id, pod: Id, ready: Timestamp) -> bool {
-        self.users.of(board).iter().any(|user| user.pod != pod && self.is_all_after(user.last, ready))
+        let other = |pod_seen: Id| pod_seen != pod && !self.exporters.contains(&pod_seen);
+        self.users.of(board).iter().any(|user| other(user.pod) && self.is_all_after(user.last, ready))
     }
 
     /// Whether everything in a look that ended at `end` is newer than `from`.
@@ -174,6 +178,7 @@ impl History {
         for board in &boards {
             self.boards_seen.note(*board, Subject::Gpu.metrics(), slice.at);
         }
+        self.exporters.extend(slice.exporters.iter().filter_map(|exporter| pods[*exporter as usize]));
         let containers = self.containers_kept(slice, &pods);
         self.products.resize(self.boards.len(), None);
         for (board, product) in &slice.products {
@@ -190,10 +195,10 @@ impl History {
         }
     }
 
-    /// The pods of a slice whose rows are kept: those with a GPU, and those that are known from before.
+    /// The pods of a slice whose rows are kept: those with a GPU, exporters, and those that are known from before.
     fn pods_kept(&mut self, slice: &Slice) -> Vec<Option<Id>> {
         let mut has_gpu = vec![!self.sparing; slice.pods.len()];
-        for (pod, _) in slice.gpus.keys() {
+        for pod in slice.gpus.keys().map(|(pod, _)| pod).chain(slice.exporters.iter().copied()) {
             has_gpu[pod as usize] = true;
         }
         let names = slice.pods.names().zip(has_gpu);
@@ -232,7 +237,9 @@ impl History {
 
     /// Forgets pods, containers and GPUs that nothing was seen of for a day.
     fn age(&mut self, now: Timestamp) {
-        forget_old(&mut self.pods, &mut self.pods_seen, now, |_| {});
+        forget_old(&mut self.pods, &mut self.pods_seen, now, |pod| {
+            self.exporters.remove(&pod);
+        });
         forget_old(&mut self.containers, &mut self.containers_seen, now, |_| {});
         forget_old(&mut self.boards, &mut self.boards_seen, now, |board| self.products[board as usize] = None);
     }

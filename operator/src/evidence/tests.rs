@@ -154,6 +154,15 @@ fn a_gpu_that_shows_two_pods_is_shared() {
 }
 
 #[test]
+fn an_exporter_that_does_not_tell_the_pod_for_a_while_is_no_other_user() {
+    let bare = row(0.2, &[("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x"), ("UUID", "g")]);
+    let whole = |minute| slice(minute, vec![engine("a", "g", 0.2)]);
+    let evidence = history(vec![whole(1), slice(2, vec![bare]), whole(3)]).evidence(&watched(0, &[("a", -60)]));
+
+    assert!(!evidence.unwrap().gpus[0].shared);
+}
+
+#[test]
 fn utilisation_does_not_stand_in_for_an_engine_counter_that_was_lost() {
     let mut lost = Slice::ending(at(2));
     let labels = [("namespace", "demo"), ("pod", "a"), ("UUID", "g")];
@@ -264,7 +273,7 @@ fn pods_and_gpus_that_are_gone_are_forgotten_after_a_day_and_their_numbers_misle
     for minute in [60, 24 * 60, 24 * 60 + 1] {
         history.push(slice(minute, vec![engine("stays", "g3", 0.3)]), SignedDuration::from_hours(2));
     }
-    assert_eq!(history.known(), (1, 1, 0));
+    assert_eq!(history.known(), (2, 1, 0));
 
     let next = 24 * 60 + 2;
     history.push(slice(next, vec![engine("new", "g4", 0.1), engine("stays", "g3", 0.3)]), MINUTE * 120);
