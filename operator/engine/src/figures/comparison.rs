@@ -99,10 +99,8 @@ impl Work {
         if after.replicas < self.replicas {
             return if falls(self.each, after.each) { Comparison::Unknown } else { Comparison::NotWorse };
         }
-        match falls(self.each * self.replicas, after.each * after.replicas) {
-            true => Comparison::Worse(Worse::Throughput),
-            false => Comparison::NotWorse,
-        }
+        let fell = falls(self.each * self.replicas, after.each * after.replicas);
+        if fell { Comparison::Worse(Worse::Throughput) } else { Comparison::NotWorse }
     }
 }
 
@@ -126,10 +124,10 @@ mod tests {
     fn what_was_measured_before_and_is_not_now_is_unknown_not_worse_and_not_well() {
         assert_eq!(serving(100.0).against(&Figures::default()), Comparison::Unknown);
         assert_eq!(Figures::default().against(&serving(1.0)), Comparison::NotWorse);
-        let with = |quality, latency| Figures { quality, latency, ..serving(100.0) };
-        assert_eq!(with(Some(0.8), None).against(&with(None, None)), Comparison::Unknown);
-        assert_eq!(with(None, Some(1.0)).against(&with(None, None)), Comparison::Unknown);
-        assert_eq!(with(Some(0.8), Some(1.0)).against(&with(None, Some(2.0))), Comparison::Worse(Worse::Latency));
+        let with = |latency, quality| Figures { latency, quality, ..serving(100.0) };
+        assert_eq!(with(None, Some(0.8)).against(&with(None, None)), Comparison::Unknown);
+        assert_eq!(with(Some(1.0), None).against(&with(None, None)), Comparison::Unknown);
+        assert_eq!(with(Some(1.0), Some(0.8)).against(&with(Some(2.0), None)), Comparison::Worse(Worse::Latency));
     }
 
     #[test]
