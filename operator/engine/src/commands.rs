@@ -79,7 +79,7 @@ fn command(tool: Tool, subject: &Subject) -> Command {
         Tool::Topology => ("how the GPUs are linked".to_owned(), exec(subject, "", "nvidia-smi topo -m")),
         Tool::Clocks => ("what holds the clocks down, and the width of the PCIe link".to_owned(), exec(subject, "", CLOCKS)),
         Tool::Memory => ("memory in use of each GPU, every five seconds".to_owned(), exec(subject, "", MEMORY)),
-        Tool::LastExit => ("the last words of the container that ended".to_owned(), last_words(subject)),
+        Tool::LastExit => (LAST_WORDS.to_owned(), last_words(subject)),
         Tool::ServerMetrics => (
             "what the server counts; run the second line beside the first (8000 is vLLM's port, 30000 SGLang's, 8002 Triton's)".to_owned(),
             server_metrics(subject),
@@ -92,6 +92,8 @@ const PY_SPY_TOP: &str =
     "where the Python code spends its time; needs py-spy in the image and the capability SYS_PTRACE";
 const PY_SPY_DUMP: &str = "where each thread waits; run it in every pod and look for the one that waits elsewhere; needs py-spy in the image \
                            and the capability SYS_PTRACE";
+const LAST_WORDS: &str = "the last words of the container that ended; the first line shows which pods restarted: put one of them into the \
+                          second, since a pod that never ended has none";
 const NSYS: &str = "nsys profile --gpu-metrics-devices=all --duration=20 --output=/tmp/wellfed sleep 20";
 const CLOCKS: &str = "nvidia-smi --query-gpu=index,clocks.sm,clocks.max.sm,clocks_event_reasons.active,temperature.gpu,pcie.link.width.current --format=csv";
 const MEMORY: &str = "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv -l 5";
@@ -112,7 +114,7 @@ fn exec(subject: &Subject, flags: &str, command: &str) -> String {
 
 fn last_words(subject: &Subject) -> String {
     let Subject { namespace, pod, container, .. } = subject;
-    format!("kubectl logs -n {namespace} {pod} -c {container} --previous --tail=50")
+    format!("kubectl get pods -n {namespace}\nkubectl logs -n {namespace} {pod} -c {container} --previous --tail=50")
 }
 
 fn server_metrics(subject: &Subject) -> String {
@@ -157,6 +159,18 @@ mod tests {
             let expected = *finding != "AddingJustified";
             assert_eq!(!commands(finding, &subject(Class::Training)).is_empty(), expected, "{finding}");
         }
+    }
+
+    /// The pod that is known is a Ready one, which may never have ended.
+    #[test]
+    fn last_words_are_those_of_a_pod_that_restarted() {
+        let last = &commands("GpuOutOfMemory", &subject(Class::Training))[0];
+
+        assert_eq!(
+            last.run,
+            "kubectl get pods -n demo\nkubectl logs -n demo vision-train-7d9c-x2x4k -c train --previous --tail=50"
+        );
+        assert!(last.shows.ends_with("since a pod that never ended has none"), "{}", last.shows);
     }
 
     #[test]

@@ -67,8 +67,14 @@ pub struct GpuEvidence {
     pub sm_lost: bool,
     /// Memory bandwidth in use, 0–1 (`DCGM_FI_PROF_DRAM_ACTIVE`).
     pub dram: Option<Span>,
+    /// `dram` was measured here within the last day and is missing now: it may be at work.
+    #[serde(default)]
+    pub dram_lost: bool,
     /// Tensor pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_TENSOR_ACTIVE`).
     pub tensor: Option<Span>,
+    /// `tensor` was measured here within the last day and is missing now: it may be at work.
+    #[serde(default)]
+    pub tensor_lost: bool,
     /// From host to device, bytes a second (`DCGM_FI_PROF_PCIE_RX_BYTES`).
     pub pcie_rx: Option<Span>,
     /// Power over the board's limit, 0–1; none of a MIG instance, whose board others use too.

@@ -97,7 +97,7 @@ pub fn reason(reason: &Reason) -> String {
         Reason::GatePassed { by: Some(rule) } => format!("GPUs are at work ({rule}), so more would help"),
         Reason::GatePassed { by: None } => "nothing speaks against more GPUs".to_owned(),
         Reason::GateRefused { rule, mode: GateMode::Enforce } => {
-            format!("refused by {rule}: {}; {MORE_WOULD_WAIT}", cause(*rule))
+            format!("refused by {rule}: {}", refusal(*rule))
         }
         Reason::GateRefused { rule, mode: GateMode::Advise | GateMode::Off } => {
             format!("advised against by {rule}: {}", cause(*rule))
@@ -121,9 +121,6 @@ pub fn reason(reason: &Reason) -> String {
         }
     }
 }
-
-/// What follows from a cause for which GPUs wait.
-pub const MORE_WOULD_WAIT: &str = "more GPUs would wait as well";
 
 fn refusal_of(rule: Option<RuleName>) -> String {
     rule.map_or_else(|| "a hold without a verdict is".to_owned(), |rule| format!("the refusal by {rule} is"))
@@ -182,6 +179,12 @@ const fn scale_word(direction: Direction) -> &'static str {
 /// What a rule means, in a few words.
 pub fn cause(rule: RuleName) -> &'static str {
     RULES.iter().find(|one| one.name() == rule).map_or("", |one| one.cause())
+}
+
+/// What a rule means, and what would become of more GPUs.
+pub fn refusal(rule: RuleName) -> String {
+    let consequence = RULES.iter().find(|one| one.name() == rule).map_or("", |one| one.consequence());
+    format!("{}; {consequence}", cause(rule))
 }
 
 /// Why there is no verdict.

@@ -1,6 +1,6 @@
 //! What a look measured besides its findings: how well the workload does, and what could be checked at all.
 
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence, Trend};
+use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Trend};
 use crate::figures::{Figures, SignalFigures, Throughput, WorkUnit};
 use crate::gate::Waits;
 use crate::span::Span;
@@ -21,7 +21,7 @@ pub struct Facts {
     pub checked: Checked,
 }
 
-/// Whether the means to find each cause were there.
+/// Whether the rules for each cause could have found it: everything that they need was measured of every GPU and container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Checked {
@@ -106,20 +106,122 @@ fn waits(servers: &[ServerEvidence]) -> Waits {
 }
 
 fn checked(seen: &Evidence) -> Checked {
-    let all = |test: fn(&GpuEvidence) -> bool| !seen.gpus.is_empty() && seen.gpus.iter().all(test);
-    let stored = !seen.containers.is_empty() && seen.containers.iter().all(|one| one.io_pressure.is_some());
-    let told = !seen.trainers.is_empty() && seen.trainers.iter().all(|one| one.data_wait_seconds.is_some());
-    let cpu = |one: &ContainerEvidence| one.of_limit().or(one.throttled).or(one.pressure).is_some();
-    Checked {
-        data: stored || told,
-        communication: all(|gpu| gpu.nvlink.is_some() || gpu.pcie.is_some()),
-        cpu: !seen.containers.is_empty() && seen.containers.iter().all(cpu),
-    }
+    Checked { data: data_checked(seen), communication: communication_checked(seen), cpu: cpu_checked(seen) }
+}
+
+/// By the trainers' own count, or else by hardware; a count that has gaps lets hardware say nothing.
+fn data_checked(seen: &Evidence) -> bool {
+    let told = !seen.trainers.is_empty() && seen.trainers.iter().all(|one| one.data_wait_share().is_some());
+    let stored = |one: &ContainerEvidence| one.io_pressure.is_some() && one.of_limit().is_some();
+    let inferred = seen.data_wait() == DataWait::Uncounted;
+    told || (inferred && all_gpus(seen, |gpu| gpu.activity().is_some()) && all_containers(seen, stored))
+}
+
+/// Both ways of waiting, in every GPU, and each link that may carry the exchange: one inside of a pod, and between several the
+/// network as well.
+fn communication_checked(seen: &Evidence) -> bool {
+    let waits = |gpu: &GpuEvidence| {
+        let by_turns = gpu.activity().and(gpu.swing).and(gpu.memory);
+        by_turns.and(gpu.sm).and(gpu.dram).and(gpu.tensor).is_some()
+    };
+    // Traffic over PCIe tells nothing where it may be the host's.
+    let pcie = all_gpus(seen, |gpu| gpu.pcie.is_some()) && all_containers(seen, |one| one.of_limit().is_some());
+    let inside = pcie || all_gpus(seen, |gpu| gpu.nvlink.is_some());
+    let between = seen.containers.len() < 2 || all_containers(seen, |one| one.network.is_some());
+    seen.expected_gpus >= 2 && all_gpus(seen, waits) && inside && between
+}
+
+/// One core of one says nothing without throttling.
+fn cpu_checked(seen: &Evidence) -> bool {
+    let limit = |one: &ContainerEvidence| {
+        one.of_limit().is_some() && (one.throttled.is_some() || one.limit.is_some_and(|cores| cores >= 2.0))
+    };
+    let told = seen.data_wait() != DataWait::Unsure;
+    let active = all_gpus(seen, |gpu| gpu.activity().is_some());
+    told && active && all_containers(seen, |one| limit(one) || one.pressure.is_some())
+}
+
+fn all_gpus(seen: &Evidence, test: impl Fn(&GpuEvidence) -> bool) -> bool {
+    let all = seen.gpus.len() >= seen.expected_gpus as usize;
+    all && !seen.gpus.is_empty() && seen.gpus.iter().all(test)
+}
+
+fn all_containers(seen: &Evidence, test: impl Fn(&ContainerEvidence) -> bool) -> bool {
+    !seen.containers.is_empty() && seen.containers.iter().all(test)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::TrainerEvidence;
+    use crate::policy::Class;
+    use crate::testing::{busy_gpu, evidence};
+
+    /// Two pods of one GPU each, of which all is measured.
+    fn measured() -> Evidence {
+        let exact = |value| Some(Span::exact(value));
+        let gpu = GpuEvidence { swing: exact(0.1), memory: exact(0.5), nvlink: exact(0.1), ..busy_gpu() };
+        let container = ContainerEvidence {
+            cores: exact(1.0),
+            limit: Some(8.0),
+            io_pressure: exact(0.0),
+            network: exact(1e6),
+            ..ContainerEvidence::default()
+        };
+        evidence(Class::Training, &[gpu; 2], &[container; 2])
+    }
+
+    fn without(change: impl Fn(&mut GpuEvidence, &mut ContainerEvidence)) -> (bool, bool, bool) {
+        let mut seen = measured();
+        change(&mut seen.gpus[1], &mut seen.containers[1]);
+        let Checked { data, communication, cpu } = checked(&seen);
+        (data, communication, cpu)
+    }
+
+    /// Kills: each part of `waits`, `stored` and `limit` left out.
+    #[test]
+    fn a_cause_was_looked_for_only_where_its_rules_could_have_fired() {
+        assert_eq!(without(|_, _| ()), (true, true, true));
+        assert_eq!(without(|gpu, _| (gpu.engine, gpu.util) = (None, None)), (false, false, false));
+        for blind in [
+            |gpu: &mut GpuEvidence| gpu.swing = None,
+            |gpu: &mut GpuEvidence| gpu.sm = None,
+            |gpu: &mut GpuEvidence| gpu.dram = None,
+            |gpu: &mut GpuEvidence| gpu.tensor = None,
+            |gpu: &mut GpuEvidence| gpu.memory = None,
+            |gpu: &mut GpuEvidence| gpu.nvlink = None,
+        ] {
+            assert_eq!(without(|gpu, _| blind(gpu)), (true, false, true));
+        }
+        assert_eq!(without(|_, one| one.network = None), (true, false, true));
+        assert_eq!(without(|_, one| one.io_pressure = None), (false, true, true));
+        assert_eq!(without(|_, one| one.limit = None), (false, true, false));
+        assert_eq!(without(|_, one| one.limit = Some(1.0)), (true, true, false));
+    }
+
+    #[test]
+    fn pcie_tells_of_an_exchange_only_where_the_cpu_is_known_too() {
+        let mut seen = measured();
+        for gpu in &mut seen.gpus {
+            (gpu.nvlink, gpu.pcie) = (None, gpu.nvlink);
+        }
+        assert!(checked(&seen).communication);
+        seen.containers[0].limit = None;
+        assert!(!checked(&seen).communication);
+        assert!(!checked(&Evidence { expected_gpus: 3, ..measured() }).communication, "one is not seen");
+    }
+
+    #[test]
+    fn a_count_of_the_wait_for_data_that_has_gaps_leaves_data_and_cpu_unchecked() {
+        let exact = |value| Some(Span::exact(value));
+        let counts =
+            TrainerEvidence { step_seconds: exact(1.0), data_wait_seconds: exact(0.1), ..TrainerEvidence::default() };
+        let told = |trainer| checked(&Evidence { trainers: vec![trainer; 2], ..measured() });
+
+        assert!(told(counts).data && told(counts).cpu);
+        let stepless = TrainerEvidence { step_seconds: None, ..counts };
+        assert!(!told(stepless).data && !told(stepless).cpu);
+    }
 
     fn says(queue: f64, first: f64, whole: f64) -> ServerEvidence {
         let exact = |value| Some(Span::exact(value));

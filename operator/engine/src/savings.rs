@@ -17,7 +17,7 @@ pub struct Savings {
     pub freed: Gpus,
     /// What those cost an hour; none where a price is not known.
     pub freed_cost: Option<Money>,
-    /// A cheaper class that would do, and what it saves an hour.
+    /// A cheaper class whose memory would hold the work (its speed is not judged), and what it saves an hour.
     pub smaller: Option<(PoolName, Money)>,
     /// GPUs that are wanted besides.
     pub adding: Gpus,
@@ -153,7 +153,7 @@ impl Savings {
 
     fn smaller_shown(&self) -> Option<String> {
         let (pool, saved) = self.smaller.as_ref()?;
-        Some(format!("the GPUs of pool \"{pool}\" would do, and save {saved} an hour"))
+        Some(format!("the GPUs of pool \"{pool}\" would hold it, check their speed first; they save {saved} an hour"))
     }
 
     fn adding_shown(&self) -> Option<String> {
@@ -259,7 +259,10 @@ mod tests {
         let nearly_empty = Seen { activity: Some(0.1), memory: Some(0.15) };
         let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, nearly_empty).unwrap();
 
-        assert_eq!(saved.sentence(), "the GPUs of pool \"t4\" would do, and save 2.90 an hour");
+        assert_eq!(
+            saved.sentence(),
+            "the GPUs of pool \"t4\" would hold it, check their speed first; they save 2.90 an hour"
+        );
         let a_little_more = Seen { memory: Some(0.2), ..nearly_empty };
         let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, a_little_more).unwrap();
         assert_eq!(saved.smaller, Some((PoolName::from("l4"), Money(2_600_000))), "with a quarter to spare");

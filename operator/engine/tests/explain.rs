@@ -6,7 +6,9 @@ use wellfed_engine::figures::WorkUnit;
 use wellfed_engine::gate::{Ceiling, Check, Gain};
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::Gap;
+use wellfed_engine::policy::GateMode;
 use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::rules::{RULES, RuleName};
 use wellfed_engine::testing::{at, broken, in_pool, secs, server, trainer, world};
 use wellfed_engine::units::Replicas;
 
@@ -26,6 +28,14 @@ fn a_refusal_says_what_is_wrong() {
         explain::measured(finding),
         "GPUs 22 % active, CPU at 97 % of its limit, throttled in 40 % of periods, 4 GPUs judged over 10m"
     );
+}
+
+#[test]
+fn a_refusal_says_what_becomes_of_more_gpus_for_this_cause() {
+    let refused = |rule| explain::reason(&Reason::GateRefused { rule, mode: GateMode::Enforce });
+
+    assert!(refused(RuleName::StorageStall).ends_with("; more GPUs would wait as well"));
+    assert!(refused(RuleName::GpuOutOfMemory).ends_with("; more replicas have no more memory each"));
 }
 
 #[test]
@@ -55,6 +65,17 @@ fn without_a_verdict_it_says_what_is_missing() {
         explain::gap(Gap::Contradiction { gpus: 4 }),
         "at 4 GPUs counters contradict each other, or power is missing"
     );
+}
+
+#[test]
+fn each_cause_has_its_own_consequence_and_waiting_is_that_of_those_for_which_gpus_wait() {
+    let says = |name: RuleName| RULES.iter().find(|rule| rule.name() == name).map(|rule| rule.consequence());
+
+    assert_eq!(says(RuleName::StorageStall), Some("more GPUs would wait as well"));
+    assert_eq!(says(RuleName::GpuOutOfMemory), Some("more replicas have no more memory each"));
+    assert_eq!(says(RuleName::Imbalance), Some("one more replica would be one more idle one"));
+    let own = RULES.iter().filter(|rule| rule.consequence() != "more GPUs would wait as well").count();
+    assert_eq!(own, 9);
 }
 
 #[test]

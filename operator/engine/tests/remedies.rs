@@ -1,5 +1,7 @@
 //! The table of remedies holds what it should: each row is looked up by its finding and setting.
 
+#![allow(clippy::panic)] // a helper of a test fails it by panicking
+
 use wellfed_engine::policy::Class::{self, Batch, Inference, Training};
 use wellfed_engine::remedies::{Remedy, all, defect, remedies};
 use wellfed_engine::rules::RULES;

@@ -91,9 +91,9 @@ fn the_noisier_the_replicas_the_less_is_proved() {
 }
 
 /// Where arrivals set the throughput: 4 → 5 replicas do the same work, and what users wait for is this.
-fn open_loop(before: ServerEvidence, after: ServerEvidence, p95: (Option<f64>, Option<f64>)) -> Scenario {
-    let chat = |replicas: u32, each: f64, says: ServerEvidence| {
-        let says = ServerEvidence { progress: Some(Span::exact(each)), ..says };
+fn open_loop(before: &ServerEvidence, after: &ServerEvidence, p95: (Option<f64>, Option<f64>)) -> Scenario {
+    let chat = |replicas: u32, each: f64, says: &ServerEvidence| {
+        let says = ServerEvidence { progress: Some(Span::exact(each)), ..*says };
         server(NAME).running(replicas).wanting(5 + replicas).busy().template("one").serving(says)
     };
     let told = |scenario: Scenario, p95| scenario.change(NAME, |workload| workload.measures.latency = p95);
@@ -112,11 +112,11 @@ fn a_shorter_wait_is_gain_enough_where_arrivals_set_the_throughput() {
     let said_nothing = ServerEvidence::default;
     let whole = |seconds| ServerEvidence { whole_seconds: Some(Span::exact(seconds)), ..ServerEvidence::default() };
 
-    let p95 = open_loop(said_nothing(), said_nothing(), (Some(0.5), Some(0.4)));
+    let p95 = open_loop(&said_nothing(), &said_nothing(), (Some(0.5), Some(0.4)));
     assert_eq!(ceiling(&p95), None);
-    assert_eq!(ceiling(&open_loop(queue(0.3), queue(0.2), (None, None))), None);
-    assert_eq!(ceiling(&open_loop(whole(3.0), whole(2.0), (None, None))), None);
-    assert!(ceiling(&open_loop(queue(0.3), queue(0.29), (Some(0.5), Some(0.49)))).is_some());
+    assert_eq!(ceiling(&open_loop(&queue(0.3), &queue(0.2), (None, None))), None);
+    assert_eq!(ceiling(&open_loop(&whole(3.0), &whole(2.0), (None, None))), None);
+    assert!(ceiling(&open_loop(&queue(0.3), &queue(0.29), (Some(0.5), Some(0.49)))).is_some());
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn a_backlog_that_shrinks_is_gain_enough() {
 /// Kills: waits that are compared only where both are known.
 #[test]
 fn a_wait_that_nobody_knows_any_more_makes_no_ceiling() {
-    assert_eq!(ceiling(&open_loop(queue(0.3), ServerEvidence::default(), (None, None))), None);
-    assert_eq!(ceiling(&open_loop(queue(0.3), queue(0.3), (Some(0.5), None))), None);
+    assert_eq!(ceiling(&open_loop(&queue(0.3), &ServerEvidence::default(), (None, None))), None);
+    assert_eq!(ceiling(&open_loop(&queue(0.3), &queue(0.3), (Some(0.5), None))), None);
 }
 
 #[test]

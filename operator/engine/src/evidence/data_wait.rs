@@ -1,6 +1,7 @@
 //! Whether GPUs wait for data, by the trainers' own count: where they count it, that outranks what hardware shows.
 
 use super::{Evidence, GpuEvidence};
+use crate::span::Span;
 
 /// What the trainers say of their wait for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +34,18 @@ impl Evidence {
     }
 
     /// Whether most GPUs do not contradict a trainer that says it waits. A host that runs ahead of its GPU counts waits
-    /// that the GPU never sees: SMs that are at work most of the time tell.
+    /// that the GPU never sees: SMs that are at work most of the time tell, or else memory bandwidth or tensor pipe.
     pub fn gpus_may_wait(&self) -> bool {
         self.most_gpus(|gpu| !may_be_at_work(gpu, self))
     }
 }
 
-/// Both counters must be high; one that was lost may have been.
+/// The engine must be busy, and what it does must be work; a counter that was lost may have been high.
 fn may_be_at_work(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let active = gpu.engine.map_or(gpu.engine_lost, |engine| !engine.below(limits.busy_from));
-    active && gpu.sm.map_or(gpu.sm_lost, |sm| !sm.below(limits.sm_busy_from))
+    let may = |value: Option<Span>, lost: bool, from: f64| value.map_or(lost, |value| !value.below(from));
+    let piped = may(gpu.dram, gpu.dram_lost, limits.dram_busy_from)
+        || may(gpu.tensor, gpu.tensor_lost, limits.tensor_busy_from);
+    let works = gpu.sm.map_or(gpu.sm_lost || piped, |sm| !sm.below(limits.sm_busy_from));
+    may(gpu.engine, gpu.engine_lost, limits.busy_from) && works
 }

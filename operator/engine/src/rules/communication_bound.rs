@@ -1,6 +1,6 @@
 //! GPUs wait for each other: the exchange between them takes the time.
 
-use super::{Rule, RuleName, Says, at_least, below, measure};
+use super::{Rule, RuleName, Says, at_least, below, measure, storage_stall};
 use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
@@ -53,12 +53,13 @@ fn has_room(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     below(gpu.memory, seen.gate.thresholds.memory_room_below)
 }
 
-/// A link that is not measured is neither idle nor busy.
+/// A link that is not measured is neither idle nor busy. `PCIe` also carries what an optimizer on the host copies, which keeps
+/// the CPU busy.
 fn exchanging(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
     let several_pods = seen.containers.len() >= 2;
     seen.most_gpus(|gpu| at_least(gpu.nvlink, limits.link_from))
-        || seen.most_gpus(|gpu| at_least(gpu.pcie, limits.link_from))
+        || (seen.most_gpus(|gpu| at_least(gpu.pcie, limits.link_from)) && storage_stall::cpu_idles(seen))
         || (several_pods && seen.most_containers(|one| at_least(one.network, limits.network_from)))
 }
 

@@ -18,6 +18,10 @@ impl Rule for GpuOutOfMemory {
         "GPU memory does not suffice"
     }
 
+    fn consequence(&self) -> &'static str {
+        "more replicas have no more memory each"
+    }
+
     fn certainty(&self) -> Certainty {
         Certainty::Counted
     }

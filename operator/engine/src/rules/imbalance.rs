@@ -1,12 +1,16 @@
 //! Requests queue at some replicas while others have nothing to do.
 
-use super::{Certainty, Rule, RuleName, Says, at_least, below};
+use super::{Certainty, Rule, RuleName, Says, below};
 use crate::evidence::{Evidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
 /// One replica's queue is several times as long as that of half of the replicas, and a share of them rests: nothing waits
 /// there, and hardly anything runs beside what runs at the fullest.
 pub struct Imbalance;
+
+/// Requests that do not stick and keep no replica at work, at most: a few fill a small GPU, however many run on a large one
+/// beside it.
+const STRAY: f64 = 4.0;
 
 impl Rule for Imbalance {
     fn name(&self) -> RuleName {
@@ -15,6 +19,10 @@ impl Rule for Imbalance {
 
     fn cause(&self) -> &'static str {
         "requests queue at some replicas while others are idle"
+    }
+
+    fn consequence(&self) -> &'static str {
+        "one more replica would be one more idle one"
     }
 
     fn certainty(&self) -> Certainty {
@@ -30,8 +38,8 @@ impl Rule for Imbalance {
         // Of all replicas: one that says nothing is neither idle nor behind.
         let all = seen.servers.len() as f64;
         let fullest = fullest(seen);
-        let most_running = running_at_the_fullest(fullest, seen);
-        let idle = count(seen, |server| rests(server, most_running, seen));
+        let stray = (running_at_the_fullest(fullest, seen) / limits.imbalance_from).min(STRAY);
+        let idle = count(seen, |server| rests(server, stray, seen));
         let behind =
             count(seen, |server| server.waiting.is_some_and(|waiting| waiting.below(fullest / limits.imbalance_from)));
         let some_idle = idle > 0.0 && idle >= limits.idle_replicas_from * all;
@@ -43,17 +51,16 @@ impl Rule for Imbalance {
     }
 }
 
-/// A request or two that do not stick keep no replica at work.
-fn rests(server: &ServerEvidence, most_running: f64, seen: &Evidence) -> bool {
+fn rests(server: &ServerEvidence, stray: f64, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    below(server.waiting, limits.idle_below)
-        && below(server.running, limits.idle_below.max(most_running / limits.imbalance_from))
+    below(server.waiting, limits.idle_below) && below(server.running, limits.idle_below.max(stray))
 }
 
-/// What surely runs where the longest queue is.
+/// What surely runs where the longest queue is, whichever of the replicas has it.
 fn running_at_the_fullest(fullest: f64, seen: &Evidence) -> f64 {
-    let there = |server: &&ServerEvidence| at_least(server.waiting, fullest);
-    seen.servers.iter().filter(there).filter_map(|server| server.running).map(|one| one.low).fold(0.0, f64::max)
+    let may_be_there = |server: &&ServerEvidence| server.waiting.is_none_or(|waiting| waiting.high >= fullest);
+    let surely = |server: &ServerEvidence| server.running.map_or(0.0, |running| running.low);
+    seen.servers.iter().filter(may_be_there).map(surely).reduce(f64::min).unwrap_or(0.0)
 }
 
 /// What surely waits at the fullest replica.

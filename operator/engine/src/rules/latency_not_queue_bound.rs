@@ -17,6 +17,10 @@ impl Rule for LatencyNotQueueBound {
         "answers are late although no request waits"
     }
 
+    fn consequence(&self) -> &'static str {
+        "another replica would answer as late"
+    }
+
     fn certainty(&self) -> Certainty {
         Certainty::Counted
     }
@@ -38,8 +42,12 @@ fn unqueued(server: &ServerEvidence, seen: &Evidence) -> bool {
 /// Hardly more than one at a time, and no arithmetic that two would have to share.
 fn alone(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    seen.most_servers(|server| below(server.running, limits.serial_below))
-        && seen.most_gpus(|gpu| below(gpu.tensor, limits.tensor_busy_from))
+    // A model in FP32 leaves the tensor pipe alone and fills the SMs.
+    let shares_nothing = |gpu: &GpuEvidence| {
+        below(gpu.tensor, limits.tensor_busy_from)
+            && (below(gpu.sm, limits.sm_full_from) || at_least(gpu.dram, limits.dram_busy_from))
+    };
+    seen.most_servers(|server| below(server.running, limits.serial_below)) && seen.most_gpus(shares_nothing)
 }
 
 /// A few at a time, for which the GPU reads its weights once.

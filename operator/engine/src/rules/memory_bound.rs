@@ -18,6 +18,10 @@ impl Rule for MemoryBound {
         "GPU memory is full before the GPUs are busy"
     }
 
+    fn consequence(&self) -> &'static str {
+        "another replica would hold as much and be as slow"
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         let reserves = seen.servers.iter().any(|server| server.kv.is_some() || server.kv_lost);
         if seen.class != Class::Training || reserves || !seen.most_gpus(|gpu| full(gpu, seen)) {
@@ -35,7 +39,7 @@ fn full(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     };
     // Memory bandwidth or tensor pipe at work on an active GPU is work, however few SMs it takes.
     let idle_pipes = below(gpu.dram, limits.dram_busy_from) && below(gpu.tensor, limits.tensor_busy_from);
-    let at_rest = below(gpu.activity(), limits.busy_from);
+    let at_rest = below(gpu.activity(), limits.starved_below);
     at_least(gpu.memory, limits.memory_full_from) && few_sms && (at_rest || idle_pipes)
 }
 
@@ -45,7 +49,7 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
         measure(Quantity::MemoryUsed, seen.gpu_mean(|gpu| gpu.memory), limits.memory_full_from),
         measure(Quantity::MemorySwing, seen.gpu_mean(|gpu| gpu.memory_swing), limits.memory_moves_from),
         measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.sm_busy_from),
-        measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.busy_from),
+        measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
     ]
     .into_iter()
     .flatten()

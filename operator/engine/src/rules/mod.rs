@@ -113,6 +113,11 @@ pub trait Rule {
     /// What it means for the GPUs, in a few words: the reason that people read first.
     fn cause(&self) -> &'static str;
 
+    /// What becomes of more GPUs while the cause lasts, in a few words that follow those of the cause.
+    fn consequence(&self) -> &'static str {
+        "more GPUs would wait as well"
+    }
+
     /// How directly it sees its cause: where several rules refuse, the most direct is named first.
     fn certainty(&self) -> Certainty {
         Certainty::Pattern

@@ -14,7 +14,7 @@ impl Rule for OversizedGpu {
     }
 
     fn cause(&self) -> &'static str {
-        "a smaller GPU would do"
+        "a smaller GPU would hold the work"
     }
 
     fn judge(&self, seen: &Evidence) -> Says {

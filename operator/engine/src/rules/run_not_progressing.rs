@@ -5,8 +5,9 @@ use crate::evidence::{Evidence, Trend};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
 
-/// A loss that is no number, a container that fails again and again, or loss and evaluation that both stand still. A loss
-/// alone that stands still only advises: late in a run it hardly moves within a window.
+/// A loss that is no number, a container that fails again and again, or loss and evaluation that both stand still, where
+/// both were made anew within the window. A loss alone that stands still only advises: late in a run it hardly moves within
+/// a window.
 pub struct RunNotProgressing;
 
 impl Rule for RunNotProgressing {
@@ -16,6 +17,10 @@ impl Rule for RunNotProgressing {
 
     fn cause(&self) -> &'static str {
         "the run makes no progress"
+    }
+
+    fn consequence(&self) -> &'static str {
+        "with more GPUs it would get nowhere faster"
     }
 
     fn certainty(&self) -> Certainty {
@@ -91,8 +96,13 @@ impl Run {
 
 /// None where nobody tells; not a number where one change can't be told.
 fn largest(trends: impl Iterator<Item = Trend>) -> Option<f64> {
-    trends.map(change).reduce(|one, other| if one.is_nan() || one > other { one } else { other })
+    let told = trends.map(change).filter(|change| change.is_nan() || *change >= REPEATED);
+    told.reduce(|one, other| if one.is_nan() || one > other { one } else { other })
 }
+
+/// A smaller change, but for rounding, is none at all: a gauge repeats its last number until the next one is made, and none
+/// was made within the window. A number that was made anew is never quite the same.
+const REPEATED: f64 = 1e-12;
 
 fn change(trend: Trend) -> f64 {
     match trend {

@@ -1,8 +1,9 @@
 //! Requests are served one after another while others wait: the batch is small, not the GPU.
 
-use super::{Certainty, Rule, RuleName, Says, measure};
+use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
+use crate::span::Span;
 
 /// Hardly more than one request in service, or in a batch, while at least one waits and the GPU has room for more.
 pub struct SerialRequests;
@@ -16,37 +17,59 @@ impl Rule for SerialRequests {
         "requests are served one after another while others wait"
     }
 
+    fn consequence(&self) -> &'static str {
+        "one more GPU would serve one more at a time, a larger batch serves many"
+    }
+
     fn certainty(&self) -> Certainty {
         Certainty::Counted
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        // Both: a prefill that fills the GPU, or a context that fills the KV cache, also runs alone, with good reason.
-        if seen.most_servers(|server| serial(server, seen)) && seen.most_gpus(|gpu| has_room(gpu, seen)) {
-            Says::Found(Weight::Veto, measured(seen))
-        } else {
-            Says::NotMine
-        }
+        if one_runs(seen) || one_a_batch(seen) { Says::Found(Weight::Veto, measured(seen)) } else { Says::NotMine }
     }
 }
 
-fn serial(server: &ServerEvidence, seen: &Evidence) -> bool {
+/// A prefill that fills the GPU, or a context that fills the KV cache, also runs alone, with good reason.
+fn one_runs(seen: &Evidence) -> bool {
+    let serial = |server: &ServerEvidence| queues(server, seen) && alone(server.running, seen);
+    // What counts its running requests is an engine for language models, which multiplies in the tensor pipe.
+    let has_room = |gpu: &GpuEvidence| has_room(gpu, seen) || (multiplies_little(gpu, seen) && sms_never_seen(gpu));
+    seen.most_servers(serial) && seen.most_gpus(has_room)
+}
+
+/// Models of any kind and precision.
+fn one_a_batch(seen: &Evidence) -> bool {
+    let serial =
+        |server: &ServerEvidence| queues(server, seen) && (alone(server.running, seen) || alone(server.batch, seen));
+    seen.most_servers(serial) && seen.most_gpus(|gpu| has_room(gpu, seen))
+}
+
+fn alone(count: Option<Span>, seen: &Evidence) -> bool {
+    below(count, seen.gate.thresholds.serial_below)
+}
+
+fn queues(server: &ServerEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let alone = |value: Option<crate::span::Span>| value.is_some_and(|value| value.below(limits.serial_below));
-    let waiting = server.waiting.is_some_and(|waiting| waiting.at_least(limits.waiting_from));
     let kv_allows_more = !server.kv_lost && server.kv.is_none_or(|kv| kv.below(limits.kv_limits_from));
-    waiting && kv_allows_more && (alone(server.running) || alone(server.batch))
+    at_least(server.waiting, limits.waiting_from) && kv_allows_more
 }
 
 /// It waits half of the time; or it hardly multiplies, and what it does is wait for its memory or use few SMs.
 fn has_room(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let waits = gpu.activity().is_some_and(|activity| activity.below(limits.starved_below));
-    let multiplies_little = gpu.tensor.is_some_and(|tensor| tensor.below(limits.tensor_busy_from));
     // A model in FP32 leaves the tensor pipe alone and fills the SMs.
-    let few_sms = !gpu.sm_lost && gpu.sm.is_none_or(|sm| sm.below(limits.sm_full_from));
-    let decodes = gpu.dram.is_some_and(|dram| dram.at_least(limits.dram_busy_from));
-    waits || (multiplies_little && (few_sms || decodes))
+    let few_sms = below(gpu.sm, limits.sm_full_from);
+    let decodes = at_least(gpu.dram, limits.dram_busy_from);
+    below(gpu.activity(), limits.starved_below) || (multiplies_little(gpu, seen) && (few_sms || decodes))
+}
+
+fn multiplies_little(gpu: &GpuEvidence, seen: &Evidence) -> bool {
+    below(gpu.tensor, seen.gate.thresholds.tensor_busy_from)
+}
+
+fn sms_never_seen(gpu: &GpuEvidence) -> bool {
+    gpu.sm.is_none() && !gpu.sm_lost
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {

@@ -18,6 +18,10 @@ impl Rule for Stalled {
         "GPUs look busy and do nothing"
     }
 
+    fn consequence(&self) -> &'static str {
+        "more GPUs would hang as well"
+    }
+
     fn certainty(&self) -> Certainty {
         Certainty::Stuck
     }

@@ -6,8 +6,9 @@ use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
 use crate::span::Span;
 
-/// An outlier in SM clock or activity, or the only one whose clocks are held down. A trainer's group moves at its pace, and
-/// would with more GPUs too; those of other classes do not wait for each other, and are only advised.
+/// An outlier in SM clock, or the only one whose clocks are held down. A trainer's group moves at its pace, and would with
+/// more GPUs too; those of other classes do not wait for each other, and are only advised. An outlier in activity alone is
+/// only said: roles and stages of one run differ by design.
 pub struct Straggler;
 
 impl Rule for Straggler {
@@ -17,6 +18,10 @@ impl Rule for Straggler {
 
     fn cause(&self) -> &'static str {
         "one GPU holds up its peers"
+    }
+
+    fn consequence(&self) -> &'static str {
+        "more of them would be held up as well"
     }
 
     fn certainty(&self) -> Certainty {
@@ -35,7 +40,7 @@ impl Rule for Straggler {
             Says::Found(weight, measured)
         } else {
             // Some wait and some do not: a cause that is seen at those that wait explains more.
-            Says::Unexplained(weight, measured)
+            Says::Unexplained(Weight::Advice, measured)
         }
     }
 }

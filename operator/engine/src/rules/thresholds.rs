@@ -100,7 +100,8 @@ pub struct Thresholds {
     pub queue_share_below: f64,
     /// Requests in service at once that do not slow each other down, while the GPU reads its weights for all of them.
     pub few_running_below: f64,
-    /// KV cache in use that adds little to the reading of weights.
+    /// KV cache in use that adds little to the reading of weights, also of a small model on a large GPU, whose cache is
+    /// several times its weights.
     pub kv_small_below: f64,
     /// CPU cores in use where one thread may be the limit; an engine that polls looks the same.
     pub one_core_below: f64,
@@ -187,7 +188,7 @@ impl Default for Thresholds {
             padding_tensor_below: 0.20,
             queue_share_below: 0.30,
             few_running_below: 8.0,
-            kv_small_below: 0.50,
+            kv_small_below: 0.10,
             one_core_below: 1.2,
             outlier_from: 4.0,
             outlier_clock_below: 0.80,

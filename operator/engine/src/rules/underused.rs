@@ -18,6 +18,10 @@ impl Rule for Underused {
         "GPUs are hardly used"
     }
 
+    fn consequence(&self) -> &'static str {
+        "more GPUs would be used as little"
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         let below = seen.gate.thresholds.underused_below;
         if !seen.most_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.below(below))) {

@@ -100,8 +100,24 @@ fn a_counted_wait_beside_gpus_that_are_at_work_only_advises() {
     assert_eq!(weight(&told(busy_gpu(), cpu(1.0), step(Some(0.4))), StorageStall), Some(Weight::Advice));
     let lost = GpuEvidence { sm: None, sm_lost: true, ..busy_gpu() };
     assert_eq!(weight(&told(lost, cpu(6.0), step(Some(0.4))), DataLoader), Some(Weight::Advice));
-    let never = GpuEvidence { sm: None, ..busy_gpu() };
-    assert_eq!(weight(&told(never, cpu(6.0), step(Some(0.4))), DataLoader), Some(Weight::Veto));
+}
+
+/// The exporter's default counters: memory bandwidth and tensor pipe stand in for SMs that were never seen.
+#[test]
+fn a_counted_wait_beside_pipes_at_work_only_advises_where_no_sm_was_ever_seen() {
+    let default = GpuEvidence { sm: None, ..gpu(0.97, 0.0, 0.5, 0.45) };
+    let at = |gpu| weight(&told(gpu, cpu(6.0), step(Some(0.25))), DataLoader);
+
+    assert_eq!(at(default), Some(Weight::Advice));
+    assert_eq!(at(GpuEvidence { tensor: exact(0.1), ..default }), Some(Weight::Advice));
+    assert_eq!(at(GpuEvidence { dram: exact(0.3), ..default }), Some(Weight::Advice));
+    let neither = GpuEvidence { dram: exact(0.3), tensor: exact(0.1), ..default };
+    assert_eq!(at(neither), Some(Weight::Veto));
+    assert_eq!(at(GpuEvidence { dram: None, dram_lost: true, ..neither }), Some(Weight::Advice), "it may be at work");
+    assert_eq!(at(GpuEvidence { tensor: None, tensor_lost: true, ..neither }), Some(Weight::Advice));
+    assert_eq!(at(GpuEvidence { engine: exact(0.69), ..default }), Some(Weight::Veto), "it rests");
+    let few_sms = GpuEvidence { sm: exact(0.3), ..default };
+    assert_eq!(at(few_sms), Some(Weight::Veto), "SMs tell more than pipes");
 }
 
 /// R3: gaps that a mean of 60 % hides.

@@ -16,7 +16,7 @@ fn decoding() -> GpuEvidence {
 /// Five in service, none waits, a tenth of the time to the first token in the queue.
 fn unqueued() -> ServerEvidence {
     ServerEvidence {
-        kv: exact(0.2),
+        kv: exact(0.05),
         queue_seconds: exact(0.05),
         first_token_seconds: exact(0.5),
         whole_seconds: exact(6.0),
@@ -79,10 +79,34 @@ fn a_few_prompts_at_a_time_slow_each_other_down() {
 
 #[test]
 fn long_contexts_are_read_for_each_request() {
-    let contexts = ServerEvidence { kv: exact(0.5), ..unqueued() };
+    let at = |kv: f64| lean(&late(decoding(), ServerEvidence { kv: exact(kv), ..unqueued() }));
 
-    assert_eq!(lean(&late(decoding(), contexts)), Lean::Allow);
+    assert_eq!(at(0.099), Lean::Refuse(LatencyNotQueueBound));
+    assert_eq!(at(0.1), Lean::Allow);
     assert_eq!(lean(&late(decoding(), ServerEvidence { kv: None, ..unqueued() })), Lean::Allow);
+}
+
+/// 8 billion weights in BF16 are 16 GB; 45 % of the cache beside them on 80 GB are 23 GB, which one more replica halves.
+#[test]
+fn a_small_model_on_a_large_gpu_reads_more_of_its_cache_than_of_its_weights() {
+    let small = ServerEvidence { kv: exact(0.45), ..server(7.0, 0.0) };
+    let small = ServerEvidence { queue_seconds: exact(0.01), first_token_seconds: exact(0.2), ..small };
+    let seen = late(gpu(0.97, 0.6, 0.7, 0.08), small);
+
+    assert_eq!((lean(&seen), weight(&seen, LatencyNotQueueBound)), (Lean::Allow, Some(Weight::Advice)));
+}
+
+/// The tensor pipe rests, and the SMs do not: two at a time share them.
+#[test]
+fn a_service_in_fp32_that_fills_the_sms_is_helped_by_replicas() {
+    let alone = ServerEvidence { running: exact(1.4), kv: None, ..unqueued() };
+    let at = |gpu| lean(&late(gpu, alone));
+
+    assert_eq!(at(gpu(0.95, 0.85, 0.3, 0.0)), Lean::Allow);
+    assert_eq!(at(GpuEvidence { sm: None, ..gpu(0.95, 0.0, 0.3, 0.0) }), Lean::Allow, "nobody saw the SMs");
+    assert_eq!(at(gpu(0.95, 0.79, 0.3, 0.0)), Lean::Refuse(LatencyNotQueueBound));
+    let decodes = GpuEvidence { sm: None, ..gpu(0.95, 0.0, 0.45, 0.0) };
+    assert_eq!(at(decodes), Lean::Refuse(LatencyNotQueueBound));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use wellfed_engine::testing::{busy_gpu, secs};
 
 /// Full, with a batch so small that most SMs have nothing to do.
 fn full() -> GpuEvidence {
-    GpuEvidence { memory: exact(0.96), ..gpu(0.6, 0.4, 0.3, 0.2) }
+    GpuEvidence { memory: exact(0.96), ..gpu(0.6, 0.4, 0.3, 0.1) }
 }
 
 #[test]
@@ -53,6 +53,9 @@ fn full_memory_on_busy_gpus_is_a_good_batch_size() {
     assert_eq!(at(GpuEvidence { engine: exact(0.9), dram: exact(0.5), ..full() }), [], "bound by bandwidth");
     assert_eq!(at(GpuEvidence { engine: exact(0.9), tensor: exact(0.2), ..full() }), [], "it multiplies");
     assert_eq!(at(GpuEvidence { engine: exact(0.9), tensor: exact(0.1), ..full() }), [MemoryBound]);
+    let works = GpuEvidence { memory: exact(0.96), ..gpu(0.66, 0.48, 0.3, 0.33) };
+    assert_eq!(at(works), [], "it multiplies, if not all the time");
+    assert_eq!(at(GpuEvidence { engine: exact(0.49), ..works }), [MemoryBound], "it rests more than half of the time");
 }
 
 #[test]

@@ -17,6 +17,10 @@ fn told(trainers: &[TrainerEvidence]) -> Evidence {
     Evidence { trainers: trainers.to_vec(), ..training(&[busy_gpu(); 4]) }
 }
 
+fn of_one(trainer: TrainerEvidence) -> Evidence {
+    told(&[trainer])
+}
+
 fn loss(loss: Option<Trend>) -> TrainerEvidence {
     TrainerEvidence { loss, ..TrainerEvidence::default() }
 }
@@ -35,9 +39,23 @@ fn a_loss_that_is_no_number_holds_growth_whoever_of_the_ranks_tells() {
 fn a_run_whose_loss_and_evaluation_both_stand_still_is_a_plateau() {
     let at = |loss, quality| vetoes(&told(&[TrainerEvidence { loss, quality, ..TrainerEvidence::default() }; 4]));
 
-    assert_eq!(at(moved(2.0, 2.0), moved(0.71, 0.7105)), [RunNotProgressing]);
-    assert_eq!(at(moved(2.0, 1.997), moved(0.71, 0.71)), [], "the loss falls");
-    assert_eq!(at(moved(2.0, 2.0), moved(0.71, 0.715)), [], "the evaluation improves");
+    assert_eq!(at(moved(2.0, 1.9995), moved(0.71, 0.7105)), [RunNotProgressing]);
+    assert_eq!(at(moved(2.0, 1.997), moved(0.71, 0.7105)), [], "the loss falls");
+    assert_eq!(at(moved(2.0, 1.9995), moved(0.71, 0.715)), [], "the evaluation improves");
+}
+
+/// A gauge shows its last number until the next evaluation: late in pretraining, hours later.
+#[test]
+fn an_evaluation_that_repeats_its_last_number_was_not_made_again() {
+    let told =
+        |quality| told(&[TrainerEvidence { loss: moved(1.7, 1.6995), quality, ..TrainerEvidence::default() }; 4]);
+    let at = |quality| (lean(&told(quality)), weight(&told(quality), RunNotProgressing));
+
+    assert_eq!(at(moved(0.71, 0.71)), (Lean::Allow, Some(Weight::Advice)));
+    assert_eq!(at(moved(0.71, 0.710_000_000_000_000_1)), (Lean::Allow, Some(Weight::Advice)), "but for rounding");
+    assert_eq!(at(moved(0.71, 0.7101)), (Lean::Refuse(RunNotProgressing), Some(Weight::Veto)));
+    let unlogged = TrainerEvidence { quality: moved(0.71, 0.7101), ..loss(moved(1.7, 1.7)) };
+    assert_eq!(weight(&of_one(unlogged), RunNotProgressing), None, "nor was the loss logged");
 }
 
 /// Late in a long run the loss hardly moves within half an hour.
@@ -53,7 +71,7 @@ fn a_loss_alone_that_stands_still_only_advises() {
 
 #[test]
 fn one_rank_that_moves_is_a_run_that_moves() {
-    let still = TrainerEvidence { loss: moved(2.0, 2.0), quality: moved(0.7, 0.7), ..TrainerEvidence::default() };
+    let still = TrainerEvidence { loss: moved(2.0, 1.9995), quality: moved(0.7, 0.7001), ..TrainerEvidence::default() };
 
     assert_eq!(vetoes(&told(&[still, still])), [RunNotProgressing]);
     assert_eq!(vetoes(&told(&[still, TrainerEvidence { loss: moved(2.0, 1.9), ..still }])), []);

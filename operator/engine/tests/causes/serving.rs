@@ -71,6 +71,18 @@ fn a_batch_of_one_is_serial_too() {
     assert_eq!(lean(&serving(&[starved_gpu()], &[triton(1.5)])), Lean::Allow);
 }
 
+/// Without SM activity a model in FP32 that fills the GPU looks like one that leaves room: it must wait, or decode.
+#[test]
+fn a_batch_of_one_on_the_default_counters_may_fill_the_sms() {
+    let triton = ServerEvidence { batch: exact(1.0), waiting: exact(3.0), ..ServerEvidence::default() };
+    let default = |gpu| lean(&serving(&[GpuEvidence { sm: None, ..gpu }], &[triton]));
+
+    assert_eq!(default(gpu(0.98, 0.0, 0.2, 0.0)), Lean::Allow);
+    assert_eq!(default(gpu(0.49, 0.0, 0.2, 0.0)), SERIAL, "it waits");
+    assert_eq!(default(gpu(0.98, 0.0, 0.45, 0.0)), SERIAL, "it decodes");
+    assert_eq!(lean(&serving(&[gpu(0.98, 0.6, 0.2, 0.0)], &[triton])), SERIAL, "its SMs are seen to have room");
+}
+
 /// The trap of disaggregated prefill, and of long prompts: few run, because one fills the GPU.
 #[test]
 fn a_prefill_that_fills_the_gpu_runs_alone_with_good_reason() {
@@ -160,14 +172,40 @@ fn an_uneven_queue_is_no_imbalance_while_every_replica_works() {
     let hot = server(40.0, 30.0);
 
     assert_eq!(at(&[hot, server(40.0, 0.0), server(38.0, 1.0)]), Lean::Allow, "none is idle");
-    assert_eq!(at(&[hot, server(10.0, 0.0)]), Lean::Allow, "a quarter of what runs at the other is work");
-    assert_eq!(at(&[hot, server(9.9, 0.0)]), Lean::Refuse(Imbalance), "less is what does not stick");
+    assert_eq!(at(&[hot, server(4.0, 0.0)]), Lean::Allow, "four fill a small GPU");
+    assert_eq!(at(&[hot, server(3.9, 0.0)]), Lean::Refuse(Imbalance), "fewer are what does not stick");
+    assert_eq!(at(&[server(8.0, 30.0), server(2.0, 0.0)]), Lean::Allow, "a quarter of what runs at the other is work");
+    assert_eq!(at(&[server(8.0, 30.0), server(1.9, 0.0)]), Lean::Refuse(Imbalance));
     assert_eq!(at(&[hot, hot, server(40.0, 25.0), server(0.0, 0.0)]), Lean::Allow, "most queue");
     assert_eq!(at(&[server(40.0, 3.9), server(0.0, 0.0)]), Lean::Allow, "hardly a queue");
     assert_eq!(at(&[hot, ServerEvidence::default()]), Lean::Allow, "a replica that says nothing is not idle");
     let says_nothing = [ServerEvidence::default(); 3];
     assert_eq!(at(&[&[hot, server(0.0, 0.0)][..], &says_nothing[..]].concat()), Lean::Allow, "nor is it behind");
     assert_eq!(at(&[hot]), Lean::Allow);
+}
+
+/// Two large GPUs beside two small ones: what is little for the large is all that a small one holds.
+#[test]
+fn a_small_gpu_that_is_full_rests_as_little_as_a_large_one() {
+    let servers = [server(256.0, 30.0), server(256.0, 30.0), server(32.0, 0.2), server(32.0, 0.2)];
+
+    assert_eq!(lean(&serving(&[busy_gpu(); 4], &servers)), Lean::Allow);
+}
+
+/// The longest queue may be at any replica that does not tell its own: there hardly anything may run.
+#[test]
+fn a_queue_that_is_lost_may_be_the_longest_one() {
+    let (long, short, rest) = (server(2.0, 40.0), server(200.0, 20.0), server(3.0, 0.0));
+    let at = |servers: &[ServerEvidence]| lean(&serving(&[busy_gpu(); 4], servers));
+    let silent = |server| ServerEvidence { waiting: None, ..server };
+
+    assert_eq!(at(&[long, short, rest, rest]), Lean::Allow);
+    assert_eq!(at(&[silent(long), short, rest, rest]), Lean::Allow);
+    let gap = ServerEvidence { waiting: Span::of(&[40.0; 4], 10, f64::INFINITY), ..long };
+    assert_eq!(at(&[gap, short, rest, rest]), Lean::Allow);
+    assert_eq!(at(&[short, short, rest, rest]), Lean::Refuse(Imbalance));
+    let unknown = ServerEvidence { running: None, ..short };
+    assert_eq!(at(&[short, unknown, rest, rest]), Lean::Allow, "nobody knows what runs where as many wait");
 }
 
 /// Truth table, row 11: a shared card's values are nobody's, requests are.

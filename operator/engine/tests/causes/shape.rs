@@ -96,9 +96,9 @@ fn advice_does_not_speak_against_what_is_justified_and_a_veto_does() {
         data_wait_seconds: exact(0.5),
         ..Default::default()
     };
-    let without_sm = GpuEvidence { sm: None, ..busy_gpu() };
+    let few_sms = GpuEvidence { sm: exact(0.4), ..busy_gpu() };
     let container = ContainerEvidence { cores: exact(6.0), ..cpu(1.0) };
-    let waits = Evidence { trainers: vec![trainer], ..evidence(Class::Training, &[without_sm], &[container]) };
+    let waits = Evidence { trainers: vec![trainer], ..evidence(Class::Training, &[few_sms], &[container]) };
     assert_eq!(names(&waits), [DataLoader, Saturated]);
 }
 

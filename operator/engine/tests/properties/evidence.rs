@@ -39,31 +39,45 @@ struct Replica {
     trainer: TrainerEvidence,
 }
 
-/// Evidence near each cause: up to seven replicas of which the first may be odd in any of its parts.
-fn replicas() -> impl Strategy<Value = Evidence> {
-    let odd = (
+/// What may be odd of a replica.
+type Odd = (Option<GpuEvidence>, Option<ContainerEvidence>, Option<ServerEvidence>, Option<TrainerEvidence>);
+
+fn odd() -> impl Strategy<Value = Odd> {
+    (
         option::weighted(0.3, measured_gpu()),
         option::weighted(0.3, container()),
         option::weighted(0.3, said()),
         option::weighted(0.3, trained()),
-    );
+    )
+}
+
+/// Evidence near each cause: up to seven replicas of which the first ones, mostly one, may be odd in any of their parts.
+fn replicas() -> impl Strategy<Value = Evidence> {
+    let odd = prop_oneof![2 => vec(odd(), 1), 1 => vec(odd(), 2..4)].boxed();
     let cause = (0_usize..CAUSES, class(), 1_usize..8, any::<bool>(), prop::bool::weighted(0.8));
-    (cause, odd, option::weighted(0.5, 0.0_f64..1.0)).prop_map(
-        |((cause, class, replicas, sharded, slo_breached), odd, held)| {
+    let uneven = (prop_oneof![Just(0.0), 0.0_f64..5.0], prop_oneof![Just(40.0), 0.0_f64..40.0]);
+    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), uneven).prop_map(
+        |((cause, class, replicas, sharded, slo_breached), odd, held, (strays, longest_runs))| {
             let mut all = vec![near(cause); replicas];
             if cause == UNEVEN {
                 for one in &mut all[..replicas.div_ceil(2)] {
-                    (one.server.running, one.server.waiting) = (exact(0.0), exact(0.0));
+                    (one.server.running, one.server.waiting) = (exact(strays), exact(0.0));
+                }
+                // Beside the one with the longest queue, where hardly anything may run, one with the next.
+                if let [.., next, longest] = &mut all[replicas.div_ceil(2)..] {
+                    next.server = served(200.0, 20.0);
+                    longest.server = served(longest_runs, 40.0);
                 }
             }
-            let first = &mut all[0];
             if cause == SLOW {
-                first.gpu.clock = exact(990.0);
+                all[0].gpu.clock = exact(990.0);
             }
-            first.gpu = odd.0.unwrap_or(first.gpu);
-            first.container = odd.1.unwrap_or(first.container);
-            first.server = odd.2.unwrap_or(first.server);
-            first.trainer = odd.3.unwrap_or(first.trainer);
+            for (one, odd) in all.iter_mut().zip(odd) {
+                one.gpu = odd.0.unwrap_or(one.gpu);
+                one.container = odd.1.unwrap_or(one.container);
+                one.server = odd.2.unwrap_or(one.server);
+                one.trainer = odd.3.unwrap_or(one.trainer);
+            }
             if cause == HOT {
                 for one in &mut all {
                     one.gpu.clocks_held = exact(0.9);
@@ -101,14 +115,16 @@ const UNEVEN: usize = 0;
 const SLOW: usize = 22;
 /// The one in which all clocks but perhaps the first are held down.
 const HOT: usize = 23;
-const CAUSES: usize = 38;
+/// The one in which trainers count a wait that GPUs at work do not see, and only the pipes tell.
+const PIPED: usize = 38;
+const CAUSES: usize = 39;
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
     match cause {
         UNEVEN..=5 => serving(cause),
         6..=12 => spinning(cause),
-        13..=18 => feeding(cause),
+        13..=18 | PIPED => feeding(cause),
         19..=28 => grouped(cause),
         29..=33 | 37 => late(cause),
         _ => running(cause),
@@ -189,6 +205,7 @@ fn feeding(cause: usize) -> Replica {
         15 => (GpuEvidence { engine: exact(0.9), ..idle }, at_limit(), step(0.4)),
         16 => (busy_gpu(), at_limit(), step(0.4)),
         17 => (swings, at_limit(), TrainerEvidence::default()),
+        PIPED => (GpuEvidence { sm: None, dram: exact(0.2), ..busy_gpu() }, at_limit(), step(0.4)),
         _ => (GpuEvidence { pcie_rx: exact(3e9), ..idle }, reading(), step(0.05)),
     };
     // A server that may copy because it must.
@@ -226,7 +243,7 @@ fn grouped(cause: usize) -> Replica {
 fn late(cause: usize) -> Replica {
     let decoding = GpuEvidence { engine: exact(0.8), dram: exact(0.6), tensor: exact(0.05), ..busy_gpu() };
     let unqueued = ServerEvidence {
-        kv: exact(0.2),
+        kv: exact(0.05),
         queue_seconds: exact(0.05),
         first_token_seconds: exact(0.5),
         whole_seconds: exact(6.0),
@@ -249,8 +266,8 @@ fn running(cause: usize) -> Replica {
     let moved = |last| Some(Trend::Moved { first: 2.0, last });
     let trainer = |loss, quality| TrainerEvidence { loss, quality, ..TrainerEvidence::default() };
     let trainer = match cause {
-        34 => trainer(moved(2.0), moved(2.0)),
-        35 => trainer(moved(2.0), moved(1.9)),
+        34 => trainer(moved(1.9995), moved(1.9995)),
+        35 => trainer(moved(1.9995), moved(1.9)),
         _ => TrainerEvidence::default(),
     };
     let exits = if cause == 36 { Exits { gpu_memory: 1, host_memory: 1, failed: 2 } } else { Exits::default() };

@@ -78,8 +78,8 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         1 => (gpu.engine, gpu.engine_lost) = (None, gpu.engine_lost || gpu.engine.is_some()),
         2 => gpu.util = None,
         3 => (gpu.sm, gpu.sm_lost) = (None, gpu.sm_lost || gpu.sm.is_some()),
-        4 => gpu.dram = None,
-        5 => gpu.tensor = None,
+        4 => (gpu.dram, gpu.dram_lost) = (None, gpu.dram_lost || gpu.dram.is_some()),
+        5 => (gpu.tensor, gpu.tensor_lost) = (None, gpu.tensor_lost || gpu.tensor.is_some()),
         6 => gpu.pcie_rx = None,
         7 => halve(&mut gpu.engine, 1.0),
         8 => halve(&mut gpu.util, 1.0),
@@ -239,7 +239,7 @@ proptest! {
     /// that silences `Underused`; `serial` without `kv_lost`, `has_room` or `spinning` without `sm_lost`, `no_progress`
     /// without `progress_lost` or `throughput_lost`; a queue that is compared with the mean of the others; replicas that say
     /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without
-    /// `sm_lost`; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
+    /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
     /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
     #[test]

@@ -73,7 +73,9 @@ impl History {
             sm: activity.sm,
             sm_lost: lost(activity.sm, Metric::Sm),
             dram: activity.dram,
+            dram_lost: lost(activity.dram, Metric::Dram),
             tensor: activity.tensor,
+            tensor_lost: lost(activity.tensor, Metric::Tensor),
             fp32: activity.fp32,
             swing: activity.swing,
             ..measured
