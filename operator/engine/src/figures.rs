@@ -175,7 +175,9 @@ impl Figures {
 /// To six significant digits: enough to compare and to blend by, few enough to keep in status. None where it is no number: it
 /// could not be read back.
 pub(crate) fn significant(value: f64) -> Option<f64> {
-    format!("{value:.5e}").parse().ok().filter(|rounded: &f64| rounded.is_finite())
+    // Beyond these a number is not read back from JSON exactly as it was written, and is no figure of any work.
+    let value = if value.abs() < 1e-12 { 0.0 } else { value };
+    format!("{value:.5e}").parse().ok().filter(|rounded: &f64| rounded.abs() < 1e18)
 }
 
 #[cfg(test)]
@@ -186,7 +188,8 @@ mod tests {
     fn six_digits_are_kept_of_every_number_and_nothing_of_what_is_none() {
         assert_eq!(significant(123_456_789.123), Some(123_457_000.0));
         assert_eq!(significant(-0.001_234_567_8), Some(-0.001_234_57));
-        assert_eq!([f64::INFINITY, f64::NAN].map(significant), [None, None]);
+        assert_eq!([f64::INFINITY, f64::NAN, 1e300].map(significant), [None; 3]);
+        assert_eq!(significant(5.217_29e-122), Some(0.0), "which JSON gives back as another number");
     }
 
     /// Kills: a blend whose steps are rounded away.

@@ -42,7 +42,9 @@ fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Time
 impl Memory {
     /// Notes what follows from the numbers of this decision.
     pub(crate) fn settle(&mut self, workload: &Workload, wanted: Replicas, spilled: &[PoolName], now: Timestamp) {
-        let above = wanted > workload.current();
+        // What was asked for serves nobody before it is Ready: until then demand is as far above its target as it was.
+        let starting = self.demand_above_since.is_some() && wanted > workload.ready();
+        let above = wanted > workload.current() || starting;
         self.demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
             let name = policy.name_ref();

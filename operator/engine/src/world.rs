@@ -182,6 +182,11 @@ impl Workload {
         self.pools.iter().map(|pool| pool.asked).sum()
     }
 
+    /// Ready replicas of all its targets.
+    pub fn ready(&self) -> Replicas {
+        self.pools.iter().map(PoolState::ready).sum()
+    }
+
     /// Since when pods are missing in the pool of `policy`; none while they are not.
     pub fn unmade_since(&self, policy: &PoolPolicy) -> Option<Timestamp> {
         self.memory.short.get(policy.name_ref()).map(|since| since.0)

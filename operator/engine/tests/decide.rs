@@ -7,7 +7,7 @@ use wellfed_engine::gate::Verdict;
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::Gap;
 use wellfed_engine::policy::Mode;
-use wellfed_engine::testing::{Scenario, at, latency, server, trainer, world};
+use wellfed_engine::testing::{Scenario, at, latency, server, trainer, unlimited_pool, world};
 
 #[test]
 fn every_step_begins_where_the_last_one_ended() {
@@ -118,4 +118,22 @@ fn since_when_demand_is_above_the_replicas_is_remembered_without_a_pause() {
 
     assert_eq!(since(&above), Some(wellfed_engine::testing::NOW));
     assert_eq!(since(&above.becomes(chat(4)).remembered(false)), None);
+}
+
+/// Growth that passes while nothing is known yet must not begin the evidence anew with every step, or it is never judged.
+#[test]
+fn demand_stays_above_until_the_replicas_that_it_asked_for_are_ready() {
+    let chat = |ready, starting, wanted| {
+        server("chat").pool(unlimited_pool().running(ready).starting(starting, 60)).wanting(wanted)
+    };
+    let since = |scenario: &Scenario| scenario.find("chat").unwrap().memory.demand_above_since;
+
+    let asked = world().workload(chat(4, 0, 8)).remembered(true).later(60);
+    let starting = asked.becomes(chat(4, 4, 8)).remembered(true).later(60);
+    assert_eq!(since(&starting), Some(at(0)));
+    assert_eq!(since(&starting.clone().becomes(chat(8, 0, 8)).remembered(true)), None);
+    assert_eq!(since(&starting.becomes(chat(4, 4, 3)).remembered(true)), None);
+
+    let rolling = world().workload(chat(3, 1, 4)).remembered(true);
+    assert_eq!(since(&rolling), None, "a replica that starts anew is no demand");
 }

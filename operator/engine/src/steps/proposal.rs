@@ -3,7 +3,7 @@
 use crate::policy::{Behavior, Target};
 use crate::reading::{Oddity, ReadFailure, Reading, Trouble};
 use crate::units::{PodName, Replicas};
-use crate::world::{PoolState, SignalValue, Workload};
+use crate::world::{SignalValue, Workload};
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
@@ -54,8 +54,8 @@ fn external(target: Target, value: f64, workload: &Workload) -> Proposal {
         Target::Value(aim) if current == Replicas::ZERO => ceiling(value / aim),
         Target::Value(aim) if tolerated(value / aim) => current,
         // HPA multiplies by the Ready replicas; with none it would answer a total outage by shrinking to the minimum.
-        Target::Value(_) if ready(workload) == 0 => current,
-        Target::Value(aim) => ceiling(value * f64::from(ready(workload)) / aim),
+        Target::Value(_) if workload.ready() == Replicas::ZERO => current,
+        Target::Value(aim) => ceiling(value * f64::from(workload.ready().0) / aim),
     };
     Proposal::Number { replicas, value, target: target.number(), missing: (0, 0) }
 }
@@ -154,10 +154,6 @@ const ROUNDING: f64 = 1e-12;
 fn tolerated(ratio: f64, behavior: &Behavior) -> bool {
     let (least, most) = (1.0 - behavior.down.tolerance, 1.0 + behavior.up.tolerance);
     least * (1.0 - ROUNDING) <= ratio && ratio <= most * (1.0 + ROUNDING)
-}
-
-fn ready(workload: &Workload) -> u32 {
-    workload.pools.iter().map(PoolState::ready).sum::<Replicas>().0
 }
 
 /// Rounded up and kept within what a replica count can be.
