@@ -112,6 +112,15 @@ const CASES: [(Case, &str, &str, &str); 6] = [
     ),
 ];
 
+fn consequence(rule: &str) -> &'static str {
+    match rule {
+        "SerialRequests" => "one more GPU would serve one more at a time",
+        "Stalled" => "more GPUs would hang as well",
+        "Imbalance" => "one more replica would be one more idle one",
+        _ => "more GPUs would wait as well",
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_cause_is_named_with_its_remedies_and_nothing_is_scaled() -> anyhow::Result<()> {
     let stage = Stage::set("causes", &CASES.map(|(case, ..)| case)).await?;
@@ -127,7 +136,7 @@ async fn each_cause_is_named_with_its_remedies_and_nothing_is_scaled() -> anyhow
             ensure!(finding.evidence.contains(measured), "{}: {}", case.name, finding.evidence);
             ensure!(finding.remedies.first().is_some_and(|first| first.contains(remedy)), "{:?}", finding.remedies);
             let note = stage.until_event(case.name, rule).await?;
-            ensure!(note.contains("more GPUs would wait as well"), "{}: {note}", case.name);
+            ensure!(note.contains(consequence(rule)), "{}: {note}", case.name);
         }
         stage.after_cycles(5).await
     };
