@@ -129,7 +129,7 @@ pub struct FindingStatus {
     /// High: work stands still or is lost. Medium: GPUs wait. Low: something could be better.
     #[serde(default)]
     pub severity: String,
-    /// Open, Retesting (the pod template changed since), Resolved or Regressed.
+    /// Open, Retesting (the pod template changed since), Resolved, Regressed or `NotSeenAgain` (nobody looked any more).
     #[serde(default)]
     pub state: String,
     /// Veto speaks against more GPUs; Either says that more GPUs help and so does a remedy; Advice is only said.

@@ -73,6 +73,7 @@ fn note(finding: &FindingStatus) -> String {
             format!("{rule}: {}{first}", finding.evidence)
         }
         "Retesting" => format!("the pod template changed: whether that ended {rule} is being tested"),
+        "NotSeenAgain" => format!("demand is met, so nobody looked for {rule} again: whether it is over is not known"),
         "Resolved" => format!("{rule} has not shown for a whole window under the new pod template{figures}"),
         _ => format!("{rule}: {}{figures}", finding.way_back.as_deref().unwrap_or("it is worse than before")),
     }

@@ -103,7 +103,7 @@ impl Default for Metrics {
             "1 if the gate refuses growth, 0 if it allows it, -1 if unknown",
             refused.clone(),
         );
-        let help = "1 for each finding that is shown: Open, Retesting, Resolved or Regressed";
+        let help = "1 for each finding that is shown: Open, Retesting, Resolved, Regressed or NotSeenAgain";
         registry.register("findings", help, findings.clone());
         registry.register_with_unit(
             "signal_age",

@@ -27,7 +27,7 @@ impl Refusal {
         ensure!(finding.evidence.contains(measured), "{name}: {}", finding.evidence);
         ensure!(finding.remedies.first().is_some_and(|first| first.contains(remedy)), "{name}: {finding:?}");
         let note = stage.until_event(name, rule).await?;
-        ensure!(note.contains("more GPUs would wait as well"), "{name}: {note}");
+        ensure!(note.contains(consequence(rule)), "{name}: {note}");
         stage.until_told(name, "FindingOpened", &format!("{rule}: {}", finding.evidence)).await?;
         stage.shows_metric(name, rule, "Open").await
     }
@@ -40,5 +40,20 @@ impl Refusal {
         let scalings = stage.scalings(name)?;
         ensure!(scalings.is_empty(), "{name} was scaled:\n{}", scalings.summary());
         Ok(())
+    }
+}
+
+/// What would become of more GPUs, in the words of the refusal.
+fn consequence(rule: &str) -> &'static str {
+    match rule {
+        "SerialRequests" => "one more GPU would serve one more at a time",
+        "Stalled" => "more GPUs would hang as well",
+        "Imbalance" => "one more replica would be one more idle one",
+        "MemoryBound" => "another replica would hold as much and be as slow",
+        "Straggler" => "more of them would be held up as well",
+        "RunNotProgressing" => "with more GPUs it would get nowhere faster",
+        "GpuOutOfMemory" => "more replicas have no more memory each",
+        "LatencyNotQueueBound" => "another replica would answer as late",
+        _ => "more GPUs would wait as well",
     }
 }
