@@ -17,7 +17,7 @@ const GPU_MEMORY: [&str; 7] = [
 ];
 
 /// Ends of the GPU containers of these targets' pods: of each container the last one, and the one before if it was started
-/// again since. Kubernetes keeps no more.
+/// again since. Kubernetes keeps no more; `Endings` does.
 pub fn exits(targets: &[(TargetKey, Target)], catalog: &Catalog) -> Vec<Exit> {
     let pods = |key: &TargetKey| catalog.pods.get(key).into_iter().flatten();
     targets.iter().flat_map(|(key, target)| pods(key).flat_map(|pod| of_pod(pod, &target.container))).collect()
