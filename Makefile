@@ -7,7 +7,7 @@ RESOLVE = folder=$$($(PROVISION)) && export WELLFED_BINARIES_RESOLVED="$$folder"
 PROGRAMS = -p wellfed -p wellfed-world -p wellfed-tests --bins
 PLANE = target/debug/plane
 
-.PHONY: demo demo-mutants test lint bench bench-gate bless plane at-rest clean require
+.PHONY: demo demo-mutants test lint bench bench-gate bench-decide bless plane at-rest clean require
 
 ## demo: play three GPU workloads on a real control plane, about five minutes; KEEP=1 leaves it up
 demo: require
@@ -39,6 +39,10 @@ bench: require
 ## bench-gate: how often the gate is right, on both halves of the corpus; fails below the goal (target/bench/gate.json)
 bench-gate: require
 	@$(CARGO) build --locked -q --release -p wellfed-corpus && target/release/bench-gate
+
+## bench-decide: what the gate is worth, over recorded load; under a minute (target/bench/decide.json)
+bench-decide: require
+	@$(CARGO) build --locked -q --release -p wellfed-corpus && target/release/bench-decide
 
 ## bless: rewrite everything that is generated
 bless: require

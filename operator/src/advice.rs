@@ -40,12 +40,11 @@ pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option
 
 /// The pod that has been Ready for longest: the same as long as it is.
 fn place(ready: &Ready, decision: &Decision) -> Option<commands::Subject> {
-    let (pod, _) = ready.ready_pods.iter().min_by_key(|(name, since)| (*since, name))?;
-    let (_, target) = ready.resolved.targets.first()?;
+    let pod = ready.ready_pods.iter().min_by_key(|pod| (pod.ready_since, &pod.name))?;
     Some(commands::Subject {
         namespace: decision.id.namespace.clone(),
-        pod: pod.clone(),
-        container: target.container.clone(),
+        pod: pod.name.clone(),
+        container: pod.container.clone(),
         class: ready.resolved.policy.class,
     })
 }

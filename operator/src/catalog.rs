@@ -34,7 +34,7 @@ pub struct Catalog {
 }
 
 /// One object that can be scaled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Target {
     /// `spec.replicas`; unset means one.
     pub replicas: u32,
@@ -116,7 +116,7 @@ impl Catalog {
             failure,
             selector: Selector::try_from(spec.selector.clone()).ok().map(|selector| selector.to_string()),
             template: spec.template.digest,
-            rolled_out: status.is_rolled_out(meta.generation),
+            rolled_out: status.is_rolled_out(&spec.update_strategy, meta.generation),
         };
         let name = meta.name.clone().unwrap_or_default();
         self.targets.insert((meta.namespace.clone().unwrap_or_default(), kind.to_owned(), name), target);

@@ -219,7 +219,7 @@ fn troubles(decision: &Decision) -> String {
 fn starved(decision: &Decision) -> Aspect {
     match decision.verdict {
         Verdict::Refuse { rule, .. } => {
-            let message = format!("{}; {}, see status.findings", explain::cause(rule), explain::MORE_WOULD_WAIT);
+            let message = format!("{}, see status.findings", explain::refusal(rule));
             aspect("Starved", True, &rule.to_string(), message)
         }
         Verdict::Allow { .. } => aspect("Starved", False, "GpusFed", "nothing keeps the GPUs from their work"),

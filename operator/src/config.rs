@@ -73,6 +73,9 @@ pub struct EvidenceConfig {
     /// Whether that Prometheus evaluates the chart's recording rules, whose results are read then.
     #[serde(default)]
     pub recorded: bool,
+    /// Matchers that every question about GPUs gets: those of the exporter, where tenants could send series of their own.
+    #[serde(default)]
+    pub gpu_matchers: BTreeMap<String, String>,
     /// The names of what trainers say of themselves.
     #[serde(default)]
     pub trainer: TrainerNames,
@@ -84,7 +87,12 @@ fn default_endpoint() -> String {
 
 impl Default for EvidenceConfig {
     fn default() -> Self {
-        Self { endpoint: default_endpoint(), recorded: false, trainer: TrainerNames::default() }
+        Self {
+            endpoint: default_endpoint(),
+            recorded: false,
+            gpu_matchers: BTreeMap::new(),
+            trainer: TrainerNames::default(),
+        }
     }
 }
 
@@ -121,12 +129,14 @@ impl TrainerNames {
     /// The first name that Prometheus does not have.
     fn wrong(&self) -> Option<&String> {
         let all = [&self.step_seconds, &self.data_wait_seconds, &self.throughput, &self.loss, &self.quality];
-        let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':');
-        let wrong = |name: &&String| {
-            name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) || !name.chars().all(letter)
-        };
-        all.into_iter().flatten().find(wrong)
+        all.into_iter().flatten().find(|name| !is_name(name))
     }
+}
+
+/// Whether a metric can have this name, and without a colon a label.
+fn is_name(name: &str) -> bool {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':');
+    !name.is_empty() && !name.starts_with(|first: char| first.is_ascii_digit()) && name.chars().all(letter)
 }
 
 /// Why the file can't be used.
@@ -162,6 +172,17 @@ pub enum ConfigError {
          underscores and colons, without matchers and functions"
     )]
     NoMetricName {
+        /// Where it is.
+        path: String,
+        /// The name.
+        name: String,
+    },
+    /// A matcher of GPUs is on something that is no label.
+    #[error(
+        "the configuration file {path} has {name:?} in evidence.gpuMatchers, which is no label: write letters, digits and \
+         underscores"
+    )]
+    NoLabel {
         /// Where it is.
         path: String,
         /// The name.
@@ -207,6 +228,9 @@ impl Config {
         if let Some(name) = config.evidence.trainer.wrong() {
             return Err(ConfigError::NoMetricName { path, name: name.clone() });
         }
+        if let Some(name) = config.evidence.gpu_matchers.keys().find(|name| !is_name(name) || name.contains(':')) {
+            return Err(ConfigError::NoLabel { path, name: name.clone() });
+        }
         let evidence = &config.evidence.endpoint;
         if !config.prometheus.is_empty() && config.named(evidence).is_none() {
             return Err(ConfigError::NoEvidence { path, name: evidence.clone() });
@@ -246,6 +270,7 @@ mod tests {
         assert!(message("prometheus: [{name: a, uri: 'http://p'}]").contains("uri"));
         assert!(message("prometheus: [{name: a, url: x}, {name: a, url: y}]").contains("\"a\" twice"));
         assert!(message("prometheus: [{name: a, url: x}]").contains("evidence.endpoint \"default\""));
+        assert!(message("evidence: {gpuMatchers: {'a-b': x}}").contains("\"a-b\" in evidence.gpuMatchers"));
         assert!(message("gate: {thresholds: {busyForm: 0.8}}").contains("gate.thresholds.busyForm: no threshold"));
         assert!(message("gate: {thresholds: {busyFrom: 80}}").contains("80 is no share"));
     }
@@ -271,10 +296,12 @@ mod tests {
 
     #[test]
     fn trainers_have_default_names_until_others_are_given() {
-        let config = parse("evidence: {recorded: true, trainer: {loss: [my:loss], quality: [accuracy]}}").unwrap();
+        let config =
+            parse("evidence: {recorded: true, gpuMatchers: {job: dcgm-exporter}, trainer: {loss: [my:loss], quality: [accuracy]}}").unwrap();
         let trainer = config.evidence.trainer;
 
         assert!(config.evidence.recorded);
+        assert_eq!(config.evidence.gpu_matchers["job"], "dcgm-exporter");
         assert_eq!((trainer.loss, trainer.quality), (vec!["my:loss".to_owned()], vec!["accuracy".to_owned()]));
         assert_eq!(trainer.throughput, ["training_samples_total", "training_tokens_total"]);
     }

@@ -1,8 +1,10 @@
-//! How GPU containers ended, from the pods' own status.
+//! How GPU containers ended, from the pods' own status, and what it no longer shows.
 
 use crate::catalog::{Catalog, Target, TargetKey};
-use crate::evidence::{Exit, ExitCause};
+use crate::evidence::{Exit, ExitCause, LONGEST};
 use crate::slim::{SlimPod, Terminated};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// What frameworks say when a GPU's memory does not suffice (`PyTorch`, the CUDA driver and runtime, `cuBLAS`, `TensorFlow`,
 /// JAX); compared in lower case.
@@ -16,13 +18,39 @@ const GPU_MEMORY: [&str; 7] = [
     "resource_exhausted: out of memory",
 ];
 
-/// Ends of the GPU containers of these targets' pods: of each container the last one, and the one before if it was started
-/// again since. Kubernetes keeps no more.
-pub fn exits(targets: &[(TargetKey, Target)], catalog: &Catalog) -> Vec<Exit> {
-    let pods = |key: &TargetKey| catalog.pods.get(key).into_iter().flatten();
-    targets.iter().flat_map(|(key, target)| pods(key).flat_map(|pod| of_pod(pod, &target.container))).collect()
+/// Of one pod so many ends are kept, the latest: a container that keeps ending is started again every five minutes.
+const MOST: usize = 64;
+
+/// Ends of the GPU containers of one workload, by the uid of the pod and by when. A pod's status shows the last two only, so
+/// that a restart loop is seen only by remembering.
+#[derive(Debug, Default)]
+pub struct Ends(BTreeMap<String, BTreeMap<Timestamp, Exit>>);
+
+impl Ends {
+    /// Every known end within the longest window, of the pods that these targets have now. Pods that are being deleted are
+    /// left out: an end after the grace period looks like a failure and is none.
+    pub fn see(&mut self, targets: &[(TargetKey, Target)], catalog: &Catalog, now: Timestamp) -> Vec<Exit> {
+        let mut before = std::mem::take(&mut self.0);
+        for (key, target) in targets {
+            let pods = catalog.pods.get(key).into_iter().flatten();
+            for pod in pods.filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
+                let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+                let mut ends = before.remove(uid).unwrap_or_default();
+                ends.extend(of_pod(pod, &target.container).map(|exit| (exit.at, exit)));
+                ends.retain(|at, _| now.duration_since(*at) <= LONGEST);
+                while ends.len() > MOST {
+                    ends.pop_first();
+                }
+                if !ends.is_empty() {
+                    self.0.insert(uid.to_owned(), ends);
+                }
+            }
+        }
+        self.0.values().flat_map(BTreeMap::values).cloned().collect()
+    }
 }
 
+/// Of each container the last end, and the one before if it was started again since.
 fn of_pod<'a>(pod: &'a SlimPod, container: &'a str) -> impl Iterator<Item = Exit> + 'a {
     let name = pod.metadata.name.clone().unwrap_or_default();
     let statuses = pod.status.container_statuses.iter().filter(move |status| status.name == container);
@@ -51,6 +79,7 @@ fn cause(end: &Terminated) -> Option<ExitCause> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::sync::Arc;
 
     fn end(reason: &str, code: i32, message: &str, minute: u32) -> serde_json::Value {
         json!({ "terminated": { "exitCode": code, "reason": reason, "message": message,
@@ -71,6 +100,62 @@ mod tests {
         let found = causes(&end("Error", 1, torch, 9), &end("OOMKilled", 137, "", 4));
 
         assert_eq!(found, [(ExitCause::HostMemory, 4), (ExitCause::GpuMemory, 9)]);
+    }
+
+    /// The minutes of the ends that are known after a look at `pod`.
+    fn known(ends: &mut Ends, pod: serde_json::Value, now: &str) -> Vec<i64> {
+        let key: TargetKey = ("demo".into(), "Deployment".into(), "train".into());
+        let pods = vec![Arc::new(serde_json::from_value(pod).unwrap())];
+        let catalog = Catalog { pods: [(key.clone(), pods)].into(), ..Catalog::default() };
+        let target = Target { container: "train".into(), ..Target::default() };
+        let seen = ends.see(&[(key, target)], &catalog, now.parse().unwrap());
+        seen.iter().map(|exit| exit.at.as_second() / 60 % 60).collect()
+    }
+
+    fn failing(uid: &str, minutes: [u32; 2]) -> serde_json::Value {
+        let [last, now] = minutes.map(|minute| end("Error", 1, "", minute));
+        json!({ "metadata": { "name": "a", "uid": uid }, "status": { "containerStatuses": [
+            { "name": "train", "state": now, "lastState": last }] } })
+    }
+
+    #[test]
+    fn ends_that_the_pod_no_longer_shows_are_remembered_for_as_long_as_a_window_may_be() {
+        let mut ends = Ends::default();
+
+        assert_eq!(known(&mut ends, failing("u", [1, 2]), "2026-01-01T00:02:00Z"), [1, 2]);
+        assert_eq!(known(&mut ends, failing("u", [2, 5]), "2026-01-01T00:05:00Z"), [1, 2, 5]);
+        assert_eq!(known(&mut ends, failing("u", [5, 9]), "2026-01-01T00:09:00Z"), [1, 2, 5, 9]);
+        assert_eq!(known(&mut ends, failing("u", [5, 9]), "2026-01-01T02:02:00Z"), [2, 5, 9]);
+    }
+
+    #[test]
+    fn the_ends_of_a_pod_go_with_it_even_if_another_has_its_name() {
+        let mut ends = Ends::default();
+        known(&mut ends, failing("u", [1, 2]), "2026-01-01T00:02:00Z");
+
+        assert_eq!(known(&mut ends, failing("v", [5, 6]), "2026-01-01T00:06:00Z"), [5, 6]);
+    }
+
+    #[test]
+    fn a_pod_that_is_being_deleted_is_killed_and_does_not_fail() {
+        let mut pod = failing("u", [1, 2]);
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:02:00Z".into();
+
+        assert!(known(&mut Ends::default(), pod, "2026-01-01T00:02:00Z").is_empty());
+    }
+
+    #[test]
+    fn of_a_container_that_never_stops_ending_the_latest_ends_are_kept() {
+        let mut ends = Ends::default();
+        let hours = (0..2).flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
+        let looks = hours.map(|(hour, minute)| {
+            let text = failing("u", [minute, minute]).to_string().replace("T00:", &format!("T0{hour}:"));
+            let now = format!("2026-01-01T0{hour}:{minute:02}:00Z");
+            known(&mut ends, serde_json::from_str(&text).unwrap(), &now)
+        });
+
+        let last = looks.last().unwrap();
+        assert_eq!((last.len(), last[0], last[63]), (64, 56, 59));
     }
 
     #[test]

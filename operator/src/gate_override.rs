@@ -10,6 +10,12 @@ pub const ANNOTATION: &str = "wellfed.dev/gate-override";
 /// An override ends within this.
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 7);
 
+/// A reason has at most so many bytes: status repeats it.
+const LONGEST_REASON: usize = 256;
+
+/// So many characters of an end that can't be read are quoted.
+const QUOTED: usize = 40;
+
 /// What the annotation says at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
@@ -27,6 +33,9 @@ pub enum WordError {
     /// Nothing before the end.
     #[error("it gives no reason")]
     NoReason,
+    /// The reason is longer than status has room for.
+    #[error("its reason has {0} bytes and may have 256; link to a longer text")]
+    TooLong(usize),
     /// No end.
     #[error("it has no end")]
     NoEnd,
@@ -63,12 +72,20 @@ impl Word {
 fn read(text: &str) -> Result<GateOverride, WordError> {
     let (reason, end) = text.rsplit_once(';').map_or(("", text), |(reason, end)| (reason, end));
     let end = end.trim().strip_prefix("until=").ok_or(WordError::NoEnd)?.trim();
-    let until = end.parse().map_err(|_| WordError::NotATime(end.to_owned()))?;
-    let reason = reason.trim();
-    if reason.is_empty() {
-        return Err(WordError::NoReason);
+    let until = end.parse().map_err(|_| WordError::NotATime(shortened(end)))?;
+    match reason.trim() {
+        "" => Err(WordError::NoReason),
+        long if long.len() > LONGEST_REASON => Err(WordError::TooLong(long.len())),
+        reason => Ok(GateOverride { reason: reason.to_owned(), until }),
     }
-    Ok(GateOverride { reason: reason.to_owned(), until })
+}
+
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(QUOTED).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
 
 #[cfg(test)]
@@ -113,6 +130,16 @@ mod tests {
             refused("launch day; until=2023-11-21T22:13:21Z"),
             "its end 2023-11-21T22:13:21Z is more than 7 days away"
         );
+    }
+
+    #[test]
+    fn what_status_repeats_has_a_limit() {
+        let reason = |bytes| word(&format!("{}; until=2023-11-15T06:00:00Z", "r".repeat(bytes)));
+
+        assert!(matches!(reason(256), Some(Word::InForce(_))));
+        assert_eq!(reason(257), Some(Word::Refused(WordError::TooLong(257))));
+        let end = format!("launch day; until={}", "ü".repeat(60_000));
+        assert_eq!(word(&end), Some(Word::Refused(WordError::NotATime(format!("{}…", "ü".repeat(40))))));
     }
 
     #[test]

@@ -79,6 +79,7 @@ mod tests {
             measures: sources.into_iter().map(source).collect(),
             targets: Vec::new(),
             replicas: 1,
+            thresholds: [].into(),
             driven: None,
             misfit: None,
         };

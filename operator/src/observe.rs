@@ -1,9 +1,11 @@
 //! Stores and readings → World: one instant of everything, as plain data.
 
+#[cfg(test)]
+mod tests;
+
 use crate::catalog::{Catalog, Target, TargetKey};
 use crate::contest::Foreign;
-use crate::evidence::Exit;
-use crate::exits::exits;
+use crate::evidence::{Exit, WatchedPod};
 use crate::gate_override::Word;
 use crate::intent::Settings;
 use crate::measures::measures;
@@ -13,13 +15,13 @@ use crate::resolve::{Resolved, Unresolved, resolve};
 use crate::signals::{Ask, Asks, Latest, Seen};
 use crate::slim::{SlimPod, StatusCondition};
 use crate::stuck::{Stuck, stuck};
+use crate::templates;
 use jiff::{SignedDuration, Timestamp};
 use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wellfed_crds::GpuWorkload;
-use wellfed_engine::hash::fnv1a;
 use wellfed_engine::opinion::{Opinion, Opinions};
 use wellfed_engine::units::{PodName, Replicas, WorkloadId};
 use wellfed_engine::world::{Pod, PodState, PoolState, SignalState, SignalValue, Template, Workload, World};
@@ -67,13 +69,13 @@ pub struct Ready {
     pub foreign: Vec<Foreign>,
     /// Why its pods can't run, if some can't.
     pub stuck: Option<Stuck>,
-    /// Its Ready pods: name, and since when.
-    pub ready_pods: Vec<(String, Timestamp)>,
+    /// Its Ready pods.
+    pub ready_pods: Vec<WatchedPod>,
     /// What a person says against the gate, if anything.
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
     pub opinion: Option<Opinion>,
-    /// How the GPU containers of its pods ended last.
+    /// How the GPU containers of its pods ended within the longest window, as far as it was seen.
     pub exits: Vec<Exit>,
 }
 
@@ -189,8 +191,11 @@ fn looked_at(
     }
     let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
     let signals = signals(id, &resolved, &pools, look, recall);
-    let ready_pods = pools.iter().flat_map(|pool| &pool.pods).filter_map(ready_since).collect();
+    let ready_pods = ready_pods(&resolved.targets, &pools);
     let gate_override = Word::of(workload, look.now);
+    let template = template(&resolved.targets);
+    let mut memory = recall.memory(&id.uid, workload);
+    templates::keep_up(&mut memory.gate.template, &template.digest);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -199,12 +204,12 @@ fn looked_at(
         measures: measures(id, &resolved, &signals, look),
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
-        template: Some(template(&resolved.targets)),
+        template: Some(template),
         gate_override: gate_override.as_ref().and_then(Word::in_force).cloned(),
-        memory: recall.memory(&id.uid, workload),
+        memory,
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    let exits = exits(&resolved.targets, look.catalog);
+    let exits = recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, look.now);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
     let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
     (ready, state)
@@ -212,15 +217,23 @@ fn looked_at(
 
 /// The pod templates of all targets as one.
 fn template(targets: &[(TargetKey, Target)]) -> Template {
-    let all = targets.iter().flat_map(|(_, target)| target.template.to_le_bytes());
-    Template { digest: format!("{:016x}", fnv1a(all)), rolled_out: targets.iter().all(|(_, target)| target.rolled_out) }
+    Template { digest: templates::word(targets), rolled_out: targets.iter().all(|(_, target)| target.rolled_out) }
 }
 
-fn ready_since(pod: &Pod) -> Option<(String, Timestamp)> {
-    match pod.state {
-        PodState::Ready { since } => Some((pod.name.0.clone(), since)),
+/// Each with the container of its own target; `pools` are in the order of `targets`.
+fn ready_pods(targets: &[(TargetKey, Target)], pools: &[PoolState]) -> Vec<WatchedPod> {
+    let pods = targets.iter().zip(pools).flat_map(|((_, target), pool)| pool.pods.iter().map(move |pod| (target, pod)));
+    pods.filter_map(|(target, pod)| match pod.state {
+        PodState::Ready { since } => Some(WatchedPod {
+            name: pod.name.0.clone(),
+            ready_since: since,
+            container: target.container.clone(),
+            cpu_limit: target.cpu_limit,
+            gpus: target.gpus,
+        }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
-    }
+    })
+    .collect()
 }
 
 fn signals(

@@ -1,6 +1,6 @@
 //! What a decision means for others: whom the gate's lane judges, and what the metrics show.
 
-use crate::evidence::{Watched, WatchedPod};
+use crate::evidence::Watched;
 use crate::metrics::Numbers;
 use crate::observe::Ready;
 use jiff::Timestamp;
@@ -16,21 +16,13 @@ pub fn watched(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Wat
     if policy.gate.mode == GateMode::Off {
         return None;
     }
-    let (_, target) = ready.resolved.targets.first()?;
-    let pods = ready.ready_pods.iter().map(|(name, since)| WatchedPod {
-        name: name.clone(),
-        ready_since: *since,
-        container: target.container.clone(),
-        cpu_limit: target.cpu_limit,
-        gpus: target.gpus,
-    });
     Some(Watched {
         uid: decision.id.uid.clone(),
         namespace: decision.id.namespace.clone(),
         class: policy.class,
         gate: policy.gate,
         since,
-        pods: pods.collect(),
+        pods: ready.ready_pods.clone(),
         exits: ready.exits.clone(),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),

@@ -42,6 +42,9 @@ pub fn set(base: &Thresholds, name: &str, value: &Quantity) -> Result<Thresholds
 
 /// Those of `thresholds` that are not as built in, as status shows them.
 pub fn shown(thresholds: &Thresholds) -> BTreeMap<String, String> {
+    if *thresholds == Thresholds::default() {
+        return BTreeMap::new();
+    }
     overrides::differences(thresholds).into_iter().map(|(name, value)| (name, explain::number(value))).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::catalog::TargetKey;
 use crate::contest::Contest;
+use crate::exits::Ends;
 use crate::intent::{Intent, Settings, intent};
 use crate::losses::Losses;
 use crate::refusal::Refusal;
@@ -26,6 +27,8 @@ pub struct Recall {
     pauses: HashMap<String, Timestamp>,
     /// Changes by others, a workload's uid.
     pub contests: HashMap<String, Contest>,
+    /// How GPU containers ended, a workload's uid.
+    pub ends: HashMap<String, Ends>,
     /// Reads in a row that could not be used.
     pub losses: Losses,
 }
@@ -108,6 +111,7 @@ impl Recall {
         self.memories.retain(|uid, _| uids.contains(uid));
         self.pauses.retain(|uid, _| uids.contains(uid));
         self.contests.retain(|uid, _| uids.contains(uid));
+        self.ends.retain(|uid, _| uids.contains(uid));
         self.losses.keep_only(uids);
     }
 }

@@ -162,7 +162,7 @@ impl Reporter<'_> {
                     _ => None,
                 };
                 let policy = &ready.resolved.policy;
-                let mut status = status::decided(decision, policy, generation, selector);
+                let mut status = status::decided(decision, &ready.resolved, generation, selector);
                 let (opinion, undo) = (ready.opinion.as_ref(), undo(&ready.resolved));
                 let sources = Sources { opinion, last: &last.findings, policy, undo };
                 status.findings = findings::findings(decision, &sources);

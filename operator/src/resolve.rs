@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, Target, TargetKey, key, price};
 use crate::intent::{Intent, Measure};
 use crate::refusal::{Refusal, RefusalReason, did_you_mean};
 use crate::signals::SignalSource;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wellfed_crds::GpuPoolSpec;
 use wellfed_engine::policy::{Mode, Policy};
@@ -22,6 +23,8 @@ pub struct Resolved {
     pub targets: Vec<(TargetKey, Target)>,
     /// `spec.replicas`.
     pub replicas: i32,
+    /// Thresholds of the gate that are not as built in, as status shows them.
+    pub thresholds: BTreeMap<String, String>,
     /// Who else drives a target: then nothing is written.
     pub driven: Option<Driven>,
     /// The model can't fit where it runs.
@@ -75,6 +78,7 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
         measures: intent.measures.clone(),
         targets,
         replicas: intent.replicas,
+        thresholds: intent.thresholds.clone(),
         driven,
         misfit,
     })

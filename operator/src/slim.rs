@@ -1,13 +1,13 @@
 //! Cluster objects, cut down to what a decision reads: most of a pod's bytes are never looked at.
 
+use crate::rollout::UpdateStrategy;
+use crate::templates::Template;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::Resource;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use wellfed_engine::hash::fnv1a;
 
 /// The resource that a GPU is asked for by.
 pub const GPU: &str = "nvidia.com/gpu";
@@ -251,6 +251,7 @@ pub struct NodeStatus {
 
 /// What a target asks for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TargetSpec {
     /// Unset means one.
     pub replicas: Option<i32>,
@@ -260,24 +261,9 @@ pub struct TargetSpec {
     /// What its pods look like.
     #[serde(default)]
     pub template: Template,
-}
-
-/// What a target's pods look like.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Template {
-    /// Their containers.
-    pub spec: PodSpec,
-    /// Of the whole template: another one after any change of it.
-    #[serde(skip)]
-    pub digest: u64,
-}
-
-impl<'de> Deserialize<'de> for Template {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let whole = serde_json::Value::deserialize(deserializer)?;
-        let spec = whole.get("spec").map(PodSpec::deserialize).transpose().map_err(D::Error::custom)?;
-        Ok(Self { spec: spec.unwrap_or_default(), digest: fnv1a(whole.to_string().into_bytes()) })
-    }
+    /// How its pods come to be made from a new template, if it is a `StatefulSet`.
+    #[serde(default)]
+    pub update_strategy: UpdateStrategy,
 }
 
 /// What became of a target.
@@ -335,13 +321,6 @@ impl PodSpec {
     /// The first container that asks for GPUs.
     pub fn gpu_container(&self) -> Option<&Container> {
         self.containers.iter().find(|container| container.gpus() > 0)
-    }
-}
-
-impl TargetStatus {
-    /// Whether no pod of an older template is left, as far as the target's controller has looked.
-    pub fn is_rolled_out(&self, generation: Option<i64>) -> bool {
-        self.observed_generation >= generation && self.updated_replicas >= self.replicas
     }
 }
 

@@ -1,6 +1,7 @@
 //! A decision as `status` shows it, and what about it is worth a write.
 
 use crate::conditions::{Aspect, why};
+use crate::resolve::Resolved;
 use jiff::Timestamp;
 use wellfed_crds::{
     Condition, ConditionStatus, DecisionStatus, GpuWorkloadStatus, PolicyStatus, PoolStatus, StepStatus,
@@ -8,7 +9,6 @@ use wellfed_crds::{
 use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
-use wellfed_engine::policy::Policy;
 use wellfed_engine::units::Replicas;
 
 /// The conditions in order, keeping the time of those that did not change.
@@ -32,7 +32,7 @@ pub fn conditions(aspects: &[Aspect], before: &[Condition], generation: Option<i
 /// The whole status of a decided workload, without conditions, findings and memory.
 pub fn decided(
     decision: &Decision,
-    policy: &Policy,
+    resolved: &Resolved,
     generation: Option<i64>,
     selector: Option<String>,
 ) -> GpuWorkloadStatus {
@@ -43,7 +43,7 @@ pub fn decided(
         wanted_replicas: Some(count(within_bounds(decision))),
         selector,
         conditions: Vec::new(),
-        policy: Some(resolved(policy)),
+        policy: Some(shown(resolved)),
         pools: decision
             .pools
             .iter()
@@ -72,14 +72,15 @@ fn count(replicas: Replicas) -> i32 {
     i32::try_from(replicas.0).unwrap_or(i32::MAX)
 }
 
-fn resolved(policy: &Policy) -> PolicyStatus {
+fn shown(resolved: &Resolved) -> PolicyStatus {
+    let policy = &resolved.policy;
     PolicyStatus {
         gpus_per_replica: i32::try_from(policy.gpus_per_replica.0).unwrap_or(i32::MAX),
         gate_mode: format!("{:?}", policy.gate.mode),
         gate_window: explain::duration(policy.gate.window),
         on_unknown: format!("{:?}", policy.gate.on_unknown),
         scale_down_window: explain::duration(policy.behavior.down.window),
-        thresholds: crate::overrides::shown(&policy.gate.thresholds),
+        thresholds: resolved.thresholds.clone(),
     }
 }
 

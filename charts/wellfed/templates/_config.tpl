@@ -14,6 +14,10 @@ prometheus:
 evidence:
   endpoint: {{ .Values.evidence.endpoint | quote }}
   recorded: {{ default false .Values.evidence.recorded }}
+  {{- with .Values.evidence.gpuMatchers }}
+  gpuMatchers:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- with .Values.evidence.trainer }}
   trainer:
     {{- toYaml . | nindent 4 }}

@@ -8,7 +8,6 @@ use crate::remember::noted;
 use crate::steps;
 use crate::units::{Replicas, WorkloadId};
 use crate::world::{Workload, World};
-use jiff::Timestamp;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// One workload's decision, or the panic that prevented it.
@@ -52,7 +51,7 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let policy = &workload.policy;
     let now = world.now;
     if policy.mode == Mode::Paused {
-        return Decision::unchanged(workload);
+        return Decision::paused(workload, now);
     }
     let current = workload.current();
     let mut trace = Trace::from(current);
@@ -64,21 +63,22 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
 
     let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
     memory.gate.look(workload, memory.demand_above_since, now);
-    let (within, bounded) = bounded(paced, workload, &memory, now);
+    let pleas = steps::Pleas::of(workload, &memory, now);
+    let (within, bounded) = bounded(paced, workload, &memory, &pleas);
     let bounded = trace.take(Step::Bounds, bounded);
 
     let verdict = memory.gate.verdict(&policy.gate);
     let ask = steps::Ask { want: bounded, current, min: policy.min };
-    let pleas = steps::Pleas::of(workload, &memory, now);
     let gated = trace.take(Step::Gate, steps::gate(ask, verdict, &policy.gate, &pleas));
 
     let roomy = trace.take(Step::Capacity, steps::capacity(gated, workload, ledger));
     let steps::Split { pools, result, spilled } = steps::split(roomy, workload, ledger, now);
     let number = trace.take(Step::Split, result);
 
-    // What a ceiling of the gate holds back is demand all the same: evidence on it is still looked for.
     let verdict = if within > current { verdict } else { memory.gate.last_said(&policy.gate) };
-    memory.settle(workload, within, &spilled, now);
+    // What the pace, the maximum or a ceiling holds back is demand all the same: evidence on it is still looked for, and
+    // what was added last is still on trial.
+    memory.settle(workload, wanted, &spilled, now);
     Decision {
         id: workload.id.clone(),
         current,
@@ -93,15 +93,16 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     }
 }
 
-/// The wish within minimum and maximum, and below a ceiling of the gate that nobody overrides.
-fn bounded(want: Replicas, workload: &Workload, memory: &Memory, now: Timestamp) -> (Replicas, StepResult) {
+/// The wish within minimum and maximum, and below a ceiling of the gate that nobody overrides; a latency objective may let
+/// its step pass.
+fn bounded(want: Replicas, workload: &Workload, memory: &Memory, pleas: &steps::Pleas<'_>) -> (Replicas, StepResult) {
     let policy = &workload.policy;
     let within = steps::bounds(want, policy.min, policy.max);
-    let enforced = policy.gate.mode == GateMode::Enforce && workload.override_at(now).is_none();
+    let enforced = policy.gate.mode == GateMode::Enforce && pleas.user.is_none();
     match &memory.gate.ceiling {
         Some(ceiling) if enforced => {
             let (after, current) = (within.after, workload.current());
-            (after, steps::under_ceiling(within, ceiling, current, policy.min, &policy.gate))
+            (after, steps::under_ceiling(within, ceiling, (current, policy.min), &policy.gate, pleas))
         }
         _ => (within.after, within),
     }

@@ -309,4 +309,15 @@ impl Decision {
             memory: workload.memory.clone(),
         }
     }
+
+    /// As it is, while it is paused: nobody looks, so nothing goes on that must last without a pause, and what ends by
+    /// itself does.
+    pub fn paused(workload: &Workload, now: Timestamp) -> Self {
+        let mut memory = workload.memory.clone();
+        memory.demand_above_since = None;
+        memory.breached.clear();
+        memory.gate.rest(&workload.policy.gate, now);
+        let verdict = memory.gate.last_said(&workload.policy.gate);
+        Self { verdict, memory, ..Self::unchanged(workload) }
+    }
 }

@@ -205,6 +205,11 @@ impl Evidence {
         all > 0 && some as f64 >= share * all as f64
     }
 
+    /// Whether a whole window is covered, as far as one must be: looks are never exactly as far apart as they should be.
+    pub fn covers_a_window(&self) -> bool {
+        self.covered >= self.gate.window.mul_f64(self.gate.thresholds.coverage)
+    }
+
     /// Without what the GPUs measured that several pods share: it can't be attributed to one of them.
     #[must_use]
     pub fn attributable(&self) -> Self {

@@ -97,7 +97,7 @@ pub fn reason(reason: &Reason) -> String {
         Reason::GatePassed { by: Some(rule) } => format!("GPUs are at work ({rule}), so more would help"),
         Reason::GatePassed { by: None } => "nothing speaks against more GPUs".to_owned(),
         Reason::GateRefused { rule, mode: GateMode::Enforce } => {
-            format!("refused by {rule}: {}; {MORE_WOULD_WAIT}", cause(*rule))
+            format!("refused by {rule}: {}", refusal(*rule))
         }
         Reason::GateRefused { rule, mode: GateMode::Advise | GateMode::Off } => {
             format!("advised against by {rule}: {}", cause(*rule))
@@ -105,7 +105,8 @@ pub fn reason(reason: &Reason) -> String {
         Reason::GateUnknown { gap: why, then: OnUnknown::Allow } => format!("no verdict ({}), allowed", gap(*why)),
         Reason::GateUnknown { gap: why, then: OnUnknown::Hold } => format!("no verdict ({}), held", gap(*why)),
         Reason::Ceiling { ceiling, until, .. } => {
-            format!("{}; no more than runs until {}", gain(&ceiling.gain), moment(until.0))
+            let gain = gain(&ceiling.gain);
+            format!("{gain}; no growth above {} replicas until {}", ceiling.replicas, moment(until.0))
         }
         Reason::GateOverridden { rule, because, until } => {
             format!("{} overridden until {}: {because}", refusal_of(*rule), moment(*until))
@@ -120,9 +121,6 @@ pub fn reason(reason: &Reason) -> String {
         }
     }
 }
-
-/// What follows from a cause for which GPUs wait.
-pub const MORE_WOULD_WAIT: &str = "more GPUs would wait as well";
 
 fn refusal_of(rule: Option<RuleName>) -> String {
     rule.map_or_else(|| "a hold without a verdict is".to_owned(), |rule| format!("the refusal by {rule} is"))
@@ -183,15 +181,21 @@ pub fn cause(rule: RuleName) -> &'static str {
     RULES.iter().find(|one| one.name() == rule).map_or("", |one| one.cause())
 }
 
+/// What a rule means, and what would become of more GPUs.
+pub fn refusal(rule: RuleName) -> String {
+    let consequence = RULES.iter().find(|one| one.name() == rule).map_or("", |one| one.consequence());
+    format!("{}; {consequence}", cause(rule))
+}
+
 /// Why there is no verdict.
 pub fn gap(gap: Gap) -> String {
     match gap {
-        Gap::NotAsked => "demand has not been above target yet".to_owned(),
+        Gap::NotAsked => "no evidence since demand exceeded its target".to_owned(),
         Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
         Gap::GpusUnseen { seen, expected } => {
             format!("{seen} of {expected} GPUs report; check the exporter's pod labels")
         }
-        Gap::Contradiction { gpus } => format!("{gpus} GPUs report full use and no work at once"),
+        Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
         Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
         Gap::Retesting { rule } => format!("the pod template changed; whether that ended {rule} is being tested"),
@@ -287,9 +291,12 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Up to three significant decimals, and no more than needed.
+/// Up to three decimals, of small numbers three digits, and no more than needed.
 pub fn number(value: f64) -> String {
-    let text = format!("{value:.3}");
+    let leading = if value.abs() < 0.1 && value.abs() >= 1e-9 { -value.abs().log10().ceil() } else { 0.0 };
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 9
+    let decimals = 3 + leading as usize;
+    let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Trend};
 use crate::figures::{Figures, SignalFigures, Throughput, WorkUnit};
+use crate::gate::Waits;
 use crate::span::Span;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,8 @@ pub struct Facts {
     /// The queue's share of the time until an answer begins, 0–1, mean over servers. Where samples are missing: what it
     /// could be at most.
     pub queue_share: Option<f64>,
+    /// How long requests wait, by the servers' own account.
+    pub waits: Waits,
     /// What was measured well enough that a silent rule means something.
     pub checked: Checked,
 }
@@ -33,25 +36,35 @@ pub struct Checked {
 impl Facts {
     /// Of `seen`.
     pub fn of(seen: &Evidence) -> Self {
-        Self { figures: figures(seen), queue_share: queue_share(&seen.servers), checked: checked(seen) }
+        Self {
+            figures: figures(seen),
+            queue_share: queue_share(&seen.servers),
+            waits: waits(&seen.servers),
+            checked: checked(seen),
+        }
     }
 }
 
 fn figures(seen: &Evidence) -> Figures {
     let fullest = largest(seen.gpus.iter().filter_map(|gpu| gpu.memory).map(|memory| memory.mean));
-    let quality = seen.trainers.iter().filter_map(|trainer| match trainer.quality? {
-        Trend::Moved { last, .. } => Some(last),
-        Trend::Diverged => None,
-    });
+    // One that is no number makes the whole unknown: the mean of the others would hide it.
+    let qualities: Option<Vec<f64>> = seen.trainers.iter().filter_map(|trainer| trainer.quality).map(last).collect();
     Figures {
         throughput: throughput(seen),
         activity: seen.gpu_mean(GpuEvidence::activity),
         latency: seen.server_mean(|server| server.whole_seconds),
         memory: fullest,
-        quality: mean(quality),
+        quality: qualities.and_then(|all| mean(all.into_iter())),
         signals: SignalFigures::default(),
     }
     .rounded()
+}
+
+const fn last(trend: Trend) -> Option<f64> {
+    match trend {
+        Trend::Moved { last, .. } => Some(last),
+        Trend::Diverged => None,
+    }
 }
 
 fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -76,6 +89,20 @@ fn queue_share(servers: &[ServerEvidence]) -> Option<f64> {
     let most = servers.iter().map(|server| server.queue_share().map(|share| share.high.min(1.0)));
     let all: Option<Vec<f64>> = most.collect();
     mean(all?.into_iter())
+}
+
+/// Means over all servers; none where one of them lacks a sample.
+fn waits(servers: &[ServerEvidence]) -> Waits {
+    let complete = |field: fn(&ServerEvidence) -> Option<Span>| {
+        let whole = |server| field(server).filter(|span| span.low >= span.high).map(|span| span.mean);
+        let all: Option<Vec<f64>> = servers.iter().map(whole).collect();
+        mean(all?.into_iter())
+    };
+    Waits {
+        queue: complete(|server| server.queue_seconds),
+        whole: complete(|server| server.whole_seconds),
+        ..Waits::default()
+    }
 }
 
 fn checked(seen: &Evidence) -> Checked {

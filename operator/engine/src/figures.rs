@@ -1,9 +1,13 @@
 //! How well a workload does: what is compared before and after a change, and before and after growth.
 
+mod comparison;
+
 use crate::span::Span;
 use crate::units::Replicas;
 use crate::world::Measures;
 use serde::{Deserialize, Serialize};
+
+pub use comparison::{Comparison, MEMORY_FULL, TOLERANCE, Worse};
 
 /// Means over one window; none where it is not measured. Rounded, so that they read back as they were written; written as
 /// a short list, since they are kept in status.
@@ -26,7 +30,7 @@ pub struct Figures {
 
 /// What a workload's own signals say, whatever their units; never compared with what is measured otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "[Option<f64>; 3]", into = "[Option<f64>; 3]")]
+#[serde(from = "Vec<Option<f64>>", into = "[Option<f64>; 4]")]
 pub struct SignalFigures {
     /// Work done a second by one replica; more is better.
     pub throughput: Option<f64>,
@@ -34,17 +38,23 @@ pub struct SignalFigures {
     pub latency: Option<f64>,
     /// How good the results are; more is better.
     pub quality: Option<f64>,
+    /// How many replicas did that work.
+    pub replicas: Option<u32>,
 }
 
-impl From<[Option<f64>; 3]> for SignalFigures {
-    fn from([throughput, latency, quality]: [Option<f64>; 3]) -> Self {
-        Self { throughput, latency, quality }
+/// Earlier the list ended with quality.
+impl From<Vec<Option<f64>>> for SignalFigures {
+    fn from(list: Vec<Option<f64>>) -> Self {
+        let figure = |at: usize| list.get(at).copied().flatten();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // it was a u32 when it was written
+        let replicas = figure(3).map(|replicas| replicas as u32);
+        Self { throughput: figure(0), latency: figure(1), quality: figure(2), replicas }
     }
 }
 
-impl From<SignalFigures> for [Option<f64>; 3] {
+impl From<SignalFigures> for [Option<f64>; 4] {
     fn from(figures: SignalFigures) -> Self {
-        [figures.throughput, figures.latency, figures.quality]
+        [figures.throughput, figures.latency, figures.quality, figures.replicas.map(f64::from)]
     }
 }
 
@@ -54,14 +64,15 @@ impl SignalFigures {
     pub fn blended(before: Self, measures: &Measures, replicas: Replicas, share: f64) -> Self {
         let share = share.clamp(0.0, 1.0);
         let blend = |old: Option<f64>, new: Option<f64>| match (old, new) {
-            (Some(old), Some(new)) => thousandths(old + (new - old) * share),
-            (_, new) => new.and_then(thousandths),
+            (Some(old), Some(new)) => significant(old + (new - old) * share),
+            (_, new) => new.and_then(significant),
         };
         let each = measures.throughput.filter(|_| replicas > Replicas::ZERO);
         Self {
             throughput: blend(before.throughput, each.map(|work| work / f64::from(replicas.0))),
             latency: blend(before.latency, measures.latency),
             quality: blend(before.quality, measures.quality),
+            replicas: each.map(|_| replicas.0),
         }
     }
 }
@@ -124,12 +135,7 @@ impl Throughput {
         let replicas = u32::try_from(each.len()).ok().filter(|replicas| *replicas > 0)?;
         let total: f64 = each.iter().map(|one| one.mean).sum();
         let whole = each.iter().all(|one| one.low >= one.high);
-        (total * 1000.0).is_finite().then(|| Self {
-            unit,
-            total,
-            replicas,
-            spread: whole.then(|| deviation(each, total)),
-        })
+        total.is_finite().then(|| Self { unit, total, replicas, spread: whole.then(|| deviation(each, total)) })
     }
 
     /// Of one replica.
@@ -147,132 +153,50 @@ fn deviation(each: &[Span], total: f64) -> f64 {
     (squares / (each.len() - 1) as f64).sqrt()
 }
 
-/// A figure that is worse than before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Worse {
-    /// Less work done by a replica.
-    Throughput,
-    /// Requests take longer.
-    Latency,
-    /// More memory in use.
-    Memory,
-    /// Worse results.
-    Quality,
-}
-
-/// Two sets of figures over equal windows, compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// Nothing that was measured both times is worse.
-    NotWorse,
-    /// This is.
-    Worse(Worse),
-    /// The work done was measured before, and is not now.
-    Unknown,
-}
-
-/// Worse by less than this share is noise.
-pub const TOLERANCE: f64 = 0.05;
-
 impl Figures {
-    /// `after` against these.
-    pub fn against(&self, after: &Self) -> Comparison {
-        let work = |figures: &Self| figures.throughput.map(|work| (work.unit, work.each()));
-        let by_account = match (work(self), work(after)) {
-            (Some((unit, before)), Some((same, after))) if unit == same => Some((before, after)),
-            _ => None,
-        };
-        let done = by_account.or_else(|| self.signals.throughput.zip(after.signals.throughput));
-        let measured = self.throughput.is_some() || self.signals.throughput.is_some();
-        if done.is_none() && measured {
-            return Comparison::Unknown;
-        }
-        let grew = |before, after| grown(before, after, 1.0 + TOLERANCE);
-        let fell = |before, after| grown(after, before, 1.0 / (1.0 - TOLERANCE));
-        if done.is_some_and(|(before, after)| after < before * (1.0 - TOLERANCE)) {
-            Comparison::Worse(Worse::Throughput)
-        } else if grew(self.latency, after.latency) || grew(self.signals.latency, after.signals.latency) {
-            Comparison::Worse(Worse::Latency)
-        } else if grew(self.memory, after.memory) {
-            Comparison::Worse(Worse::Memory)
-        } else if fell(self.quality, after.quality) || fell(self.signals.quality, after.signals.quality) {
-            Comparison::Worse(Worse::Quality)
-        } else {
-            Comparison::NotWorse
-        }
-    }
-
-    /// To thousandths, which is more than anyone can read from them.
+    /// To [`significant`] digits, whatever their size: a step may take milliseconds, or hours.
     #[must_use]
     pub fn rounded(self) -> Self {
         Self {
             throughput: self.throughput.map(|work| Throughput {
-                total: (work.total * 1000.0).round() / 1000.0,
-                spread: work.spread.and_then(thousandths),
+                total: significant(work.total).unwrap_or(work.total),
+                spread: work.spread.and_then(significant),
                 ..work
             }),
-            activity: self.activity.and_then(thousandths),
-            latency: self.latency.and_then(thousandths),
-            memory: self.memory.and_then(thousandths),
-            quality: self.quality.and_then(thousandths),
+            activity: self.activity.and_then(significant),
+            latency: self.latency.and_then(significant),
+            memory: self.memory.and_then(significant),
+            quality: self.quality.and_then(significant),
             ..self
         }
     }
 }
 
-/// Whether `after` exceeds `before` by more than this factor; both must be known and positive.
-fn grown(before: Option<f64>, after: Option<f64>, factor: f64) -> bool {
-    before.zip(after).is_some_and(|(before, after)| before > 0.0 && after > before * factor)
-}
-
-/// None where it is no number: it could not be read back.
-fn thousandths(value: f64) -> Option<f64> {
-    let rounded = (value * 1000.0).round() / 1000.0;
-    rounded.is_finite().then_some(rounded)
+/// To six significant digits: enough to compare and to blend by, few enough to keep in status. None where it is no number: it
+/// could not be read back.
+pub(crate) fn significant(value: f64) -> Option<f64> {
+    format!("{value:.5e}").parse().ok().filter(|rounded: &f64| rounded.is_finite())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn serving(each: f64) -> Figures {
-        Figures { throughput: Throughput::of(WorkUnit::Served, &[Span::exact(each); 4]), ..Figures::default() }
+    #[test]
+    fn six_digits_are_kept_of_every_number_and_nothing_of_what_is_none() {
+        assert_eq!(significant(123_456_789.123), Some(123_457_000.0));
+        assert_eq!(significant(-0.001_234_567_8), Some(-0.001_234_57));
+        assert_eq!([f64::INFINITY, f64::NAN].map(significant), [None, None]);
     }
 
+    /// Kills: a blend whose steps are rounded away.
     #[test]
-    fn five_percent_less_work_is_noise_and_six_percent_is_worse() {
-        assert_eq!(serving(100.0).against(&serving(95.5)), Comparison::NotWorse);
-        assert_eq!(serving(100.0).against(&serving(94.0)), Comparison::Worse(Worse::Throughput));
-    }
+    fn a_blend_of_small_numbers_moves() {
+        let of = |latency| Measures { latency: Some(latency), ..Measures::default() };
+        let first = SignalFigures::blended(SignalFigures::default(), &of(0.004), Replicas(1), 1.0);
+        let blended = (0..60).fold(first, |now, _| SignalFigures::blended(now, &of(0.008), Replicas(1), 0.1));
 
-    #[test]
-    fn work_that_is_not_measured_any_more_is_unknown_not_worse() {
-        assert_eq!(serving(100.0).against(&Figures::default()), Comparison::Unknown);
-        assert_eq!(Figures::default().against(&serving(1.0)), Comparison::NotWorse);
-    }
-
-    #[test]
-    fn latency_memory_and_quality_are_compared_where_both_are_known() {
-        let with = |latency, memory, quality| Figures { latency, memory, quality, ..serving(100.0) };
-        let before = with(Some(1.0), Some(0.5), Some(0.80));
-
-        assert_eq!(before.against(&with(Some(1.06), None, None)), Comparison::Worse(Worse::Latency));
-        assert_eq!(before.against(&with(None, Some(0.53), None)), Comparison::Worse(Worse::Memory));
-        assert_eq!(before.against(&with(None, None, Some(0.75))), Comparison::Worse(Worse::Quality));
-        assert_eq!(before.against(&with(Some(1.04), Some(0.52), Some(0.77))), Comparison::NotWorse);
-    }
-
-    #[test]
-    fn signals_are_compared_with_themselves_only() {
-        let told = |throughput, latency| Figures {
-            signals: SignalFigures { throughput, latency, quality: None },
-            ..Figures::default()
-        };
-
-        assert_eq!(told(Some(10.0), None).against(&told(Some(9.0), None)), Comparison::Worse(Worse::Throughput));
-        assert_eq!(told(Some(10.0), None).against(&serving(1.0)), Comparison::Unknown);
-        assert_eq!(told(None, Some(0.2)).against(&told(None, Some(0.3))), Comparison::Worse(Worse::Latency));
-        assert_eq!(told(None, Some(0.2)).against(&serving(1.0)), Comparison::NotWorse);
+        assert!((blended.latency.unwrap() - 0.008).abs() < 1e-5, "{blended:?}");
     }
 
     #[test]

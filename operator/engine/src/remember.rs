@@ -41,8 +41,8 @@ fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Time
 
 impl Memory {
     /// Notes what follows from the numbers of this decision.
-    pub(crate) fn settle(&mut self, workload: &Workload, bounded: Replicas, spilled: &[PoolName], now: Timestamp) {
-        let above = bounded > workload.current();
+    pub(crate) fn settle(&mut self, workload: &Workload, wanted: Replicas, spilled: &[PoolName], now: Timestamp) {
+        let above = wanted > workload.current();
         self.demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
             let name = policy.name_ref();
@@ -80,10 +80,13 @@ pub fn remember(decision: &Decision, written: bool, behavior: &Behavior, now: Ti
 
 /// What let it grow: growth on evidence is put on trial, a latency objective has had its step.
 fn grown(memory: &mut Memory, decision: &Decision, at: Moment) {
+    // It is heard against a ceiling too, by another step than the gate.
+    if decision.steps.iter().any(|record| matches!(record.reason, Reason::SloOverride { .. })) {
+        memory.gate.slo_passed = Some(at);
+        return;
+    }
     let gate = decision.steps.iter().find(|record| record.step == Step::Gate);
-    match gate.map(|record| &record.reason) {
-        Some(Reason::GatePassed { .. }) => memory.gate.try_growth(decision.current, decision.number, at),
-        Some(Reason::SloOverride { .. }) => memory.gate.slo_passed = Some(at),
-        _ => {}
+    if matches!(gate.map(|record| &record.reason), Some(Reason::GatePassed { .. })) {
+        memory.gate.try_growth(decision.current, decision.number, at);
     }
 }

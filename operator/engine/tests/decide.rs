@@ -3,8 +3,11 @@
 use wellfed_engine::decide;
 use wellfed_engine::decide::{Panicked, decide_with};
 use wellfed_engine::decision::{Decision, Step};
+use wellfed_engine::gate::Verdict;
+use wellfed_engine::memory::Moment;
+use wellfed_engine::opinion::Gap;
 use wellfed_engine::policy::Mode;
-use wellfed_engine::testing::{server, trainer, world};
+use wellfed_engine::testing::{Scenario, at, latency, server, trainer, world};
 
 #[test]
 fn every_step_begins_where_the_last_one_ended() {
@@ -70,6 +73,33 @@ fn nothing_is_decided_while_it_is_paused() {
     assert_eq!(decision.steps, []);
 }
 
+/// Half an hour of idling while nothing is decided must not become evidence afterwards.
+#[test]
+fn a_pause_ends_what_must_last_without_one() {
+    let chat = || server("chat").running(4).wanting(9).signal(latency("p95", 0.5, 0.2));
+    let before = world().workload(chat()).remembered(false).later(60).remembered(false);
+    let paused = before.becomes(chat().mode(Mode::Paused)).later(60).remembered(false);
+    let memory = |scenario: &Scenario| scenario.find("chat").unwrap().memory.clone();
+
+    assert_eq!(memory(&paused).demand_above_since, None);
+    assert!(memory(&paused).breached.is_empty());
+    let resumed = paused.later(1_800).becomes(chat()).remembered(false);
+    assert_eq!(memory(&resumed).demand_above_since, Some(at(1_920)));
+    assert_eq!(memory(&resumed).breached.values().copied().collect::<Vec<_>>(), [Moment(at(1_920))]);
+}
+
+#[test]
+fn a_veto_ends_with_its_expiry_while_paused() {
+    let train = || trainer("vision-train").running(4).wanting(8).gpu_activity(0.22).throttled(0.40);
+    let paused = world().workload(train()).after(3).becomes(train().mode(Mode::Paused));
+    // It stands since the third evaluation, at 180 s.
+    let verdict = |seconds: i64| paused.clone().later(seconds).decision("vision-train").verdict;
+
+    assert!(matches!(verdict(1_799), Verdict::Refuse { .. }));
+    assert_eq!(verdict(1_800), Verdict::Unknown(Gap::NotAsked));
+    assert_eq!(paused.later(1_800).decision("vision-train").findings(), []);
+}
+
 #[test]
 fn a_recommendation_is_the_number_that_would_be_written() {
     let with = |mode| {
@@ -84,7 +114,7 @@ fn a_recommendation_is_the_number_that_would_be_written() {
 fn since_when_demand_is_above_the_replicas_is_remembered_without_a_pause() {
     let chat = |wanted| server("chat").running(4).wanting(wanted);
     let above = world().workload(chat(6)).remembered(false).later(60).remembered(false);
-    let since = |scenario: &wellfed_engine::testing::Scenario| scenario.find("chat").unwrap().memory.demand_above_since;
+    let since = |scenario: &Scenario| scenario.find("chat").unwrap().memory.demand_above_since;
 
     assert_eq!(since(&above), Some(wellfed_engine::testing::NOW));
     assert_eq!(since(&above.becomes(chat(4)).remembered(false)), None);

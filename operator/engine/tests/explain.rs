@@ -1,8 +1,16 @@
 //! Decisions in words, as people read them in status, logs and the terminal.
 
+use wellfed_engine::decision::Reason;
 use wellfed_engine::explain;
+use wellfed_engine::figures::WorkUnit;
+use wellfed_engine::gate::{Ceiling, Check, Gain};
+use wellfed_engine::memory::Moment;
+use wellfed_engine::opinion::Gap;
+use wellfed_engine::policy::GateMode;
 use wellfed_engine::reading::{ReadFailure, Reading};
-use wellfed_engine::testing::{broken, in_pool, secs, server, trainer, world};
+use wellfed_engine::rules::{RULES, RuleName};
+use wellfed_engine::testing::{at, broken, in_pool, secs, server, trainer, world};
+use wellfed_engine::units::Replicas;
 
 #[test]
 fn a_refusal_says_what_is_wrong() {
@@ -20,6 +28,54 @@ fn a_refusal_says_what_is_wrong() {
         explain::measured(finding),
         "GPUs 22 % active, CPU at 97 % of its limit, throttled in 40 % of periods, 4 GPUs judged over 10m"
     );
+}
+
+#[test]
+fn a_refusal_says_what_becomes_of_more_gpus_for_this_cause() {
+    let refused = |rule| explain::reason(&Reason::GateRefused { rule, mode: GateMode::Enforce });
+
+    assert!(refused(RuleName::StorageStall).ends_with("; more GPUs would wait as well"));
+    assert!(refused(RuleName::GpuOutOfMemory).ends_with("; more replicas have no more memory each"));
+}
+
+#[test]
+fn a_ceiling_says_where_growth_ends() {
+    let gain = Gain {
+        from: Replicas(4),
+        to: Replicas(8),
+        before: 400.0,
+        after: 392.0,
+        unit: WorkUnit::Served,
+        checks: [Check::Unknown; 3],
+    };
+    let ceiling = Ceiling { at: Moment(at(0)), replicas: Replicas(8), gain };
+    let reason = Reason::Ceiling { wanted: Replicas(16), ceiling, until: Moment(at(1_800)) };
+
+    assert_eq!(
+        explain::reason(&reason),
+        "growing from 4 to 8 replicas changed 400 tokens or answers a second to 392; no growth above 8 replicas until \
+         2023-11-14T22:43:20Z"
+    );
+}
+
+#[test]
+fn without_a_verdict_it_says_what_is_missing() {
+    assert_eq!(explain::gap(Gap::NotAsked), "no evidence since demand exceeded its target");
+    assert_eq!(
+        explain::gap(Gap::Contradiction { gpus: 4 }),
+        "at 4 GPUs counters contradict each other, or power is missing"
+    );
+}
+
+#[test]
+fn each_cause_has_its_own_consequence_and_waiting_is_that_of_those_for_which_gpus_wait() {
+    let says = |name: RuleName| RULES.iter().find(|rule| rule.name() == name).map(|rule| rule.consequence());
+
+    assert_eq!(says(RuleName::StorageStall), Some("more GPUs would wait as well"));
+    assert_eq!(says(RuleName::GpuOutOfMemory), Some("more replicas have no more memory each"));
+    assert_eq!(says(RuleName::Imbalance), Some("one more replica would be one more idle one"));
+    let own = RULES.iter().filter(|rule| rule.consequence() != "more GPUs would wait as well").count();
+    assert_eq!(own, 9);
 }
 
 #[test]
@@ -69,4 +125,5 @@ fn durations_and_numbers_are_short() {
 
     assert_eq!(written, ["0s", "59s", "1m", "1m 30s", "1h", "1h 30m"]);
     assert_eq!([0.0, 0.2, 1.0, 2.125, 640.0].map(explain::number), ["0", "0.2", "1", "2.125", "640"]);
+    assert_eq!([0.0104, 0.05, -0.0012, 1e-12].map(explain::number), ["0.0104", "0.05", "-0.0012", "0"]);
 }

@@ -8,7 +8,7 @@ use wellfed_engine::finding::FindingName;
 use wellfed_engine::gate::{Shown, State, Verdict};
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::Gap;
-use wellfed_engine::policy::GatePolicy;
+use wellfed_engine::policy::{GatePolicy, Mode};
 use wellfed_engine::rules::RuleName;
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{Scenario, WorkloadBuilder, at, secs, server, trainer, world};
@@ -165,12 +165,82 @@ fn growth_waits_for_a_retest_no_longer_than_a_veto_would_last() {
 }
 
 #[test]
+fn a_rollout_that_never_ends_is_not_tested_for_ever() {
+    let stuck = refused(100.0).becomes(doing(train().busy(), 400.0).rolling_out("after")).remembered(false);
+
+    assert_eq!(states(&stuck.clone().after(89)), [(LOADER, State::Retesting)]);
+    assert_eq!(states(&stuck.after(92)), []);
+}
+
+#[test]
 fn inference_is_not_held_by_a_retest() {
     let chat = |workload: WorkloadBuilder| workload.running(4).wanting(8);
     let refused = world().workload(starved(chat(server(NAME))).template("before")).after(3);
     let changed = refused.clone().becomes(starved(chat(server(NAME))).template("after"));
 
     assert_eq!((refused.decision(NAME).number.0, changed.decision(NAME).number.0), (4, 8));
+}
+
+/// It may have been mended, and nobody will look again: that is said once, and then it takes no place.
+#[test]
+fn what_nobody_looks_for_any_more_is_given_up_after_an_hour_and_then_forgotten() {
+    let chat = |wanted| server(NAME).running(4).wanting(wanted);
+    let refused = world().workload(starved(chat(8)).template("before")).after(3);
+    let mut met = refused.becomes(chat(4).template("after"));
+    let mut course = Vec::new();
+    for minute in 0..240 {
+        met = met.later(60).remembered(false);
+        let states: Vec<_> = shown(&met).iter().map(|one| format!("{:?}", one.state)).collect();
+        if course.last().map(|(_, last)| last) != Some(&states) {
+            course.push((minute, states));
+        }
+    }
+
+    let expected = [(0, vec!["Retesting".to_owned()]), (90, vec!["NotSeenAgain".to_owned()]), (150, vec![])];
+    assert_eq!(course, expected);
+}
+
+#[test]
+fn what_is_looked_for_in_vain_stays_under_test() {
+    let unseen = train().seen(|gpu, _| *gpu = wellfed_engine::evidence::GpuEvidence::default());
+    let blind = fixed(refused(100.0), unseen);
+    let silent = (0..240).fold(blind, |silent, _| silent.later(60).remembered(false));
+
+    assert_eq!(states(&silent), [(LOADER, State::Retesting)]);
+}
+
+#[test]
+fn what_was_given_up_and_fires_again_has_regressed() {
+    let chat = |wanted| server(NAME).running(4).wanting(wanted);
+    let refused = world().workload(starved(chat(8)).template("before")).after(3);
+    let given_up = (0..100).fold(refused.becomes(chat(4).template("after")), |met, _| met.later(60).remembered(false));
+
+    let again = given_up.becomes(starved(chat(8)).template("after")).after(3);
+
+    assert_eq!(states(&again), [(LOADER, State::Regressed)]);
+}
+
+/// Kills: quiet that goes on while nobody looks.
+#[test]
+fn a_pause_begins_the_quiet_anew() {
+    let busy = || doing(train().busy(), 400.0).template("after");
+    let tested = fixed(refused(100.0), doing(train().busy(), 400.0)).after(3);
+
+    let paused = tested.becomes(busy().mode(Mode::Paused)).later(500).remembered(false);
+    let resumed = paused.becomes(busy()).after(1);
+
+    assert_eq!(states(&resumed), [(LOADER, State::Retesting)]);
+}
+
+#[test]
+fn a_fix_during_which_the_replicas_grew_is_judged_by_what_they_do_together() {
+    let grown = |each| {
+        let eight = trainer(NAME).running(8).wanting(12);
+        fixed(refused(100.0), doing(eight.busy(), each)).after(9)
+    };
+
+    assert_eq!(states(&grown(60.0)), [(LOADER, State::Resolved)]);
+    assert_eq!(states(&grown(40.0)), [(LOADER, State::Regressed)]);
 }
 
 #[test]

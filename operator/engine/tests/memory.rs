@@ -4,7 +4,7 @@
 
 use wellfed_engine::evidence::ServerEvidence;
 use wellfed_engine::figures::{Figures, SignalFigures, Throughput, WorkUnit, Worse};
-use wellfed_engine::gate::{Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest};
+use wellfed_engine::gate::{Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest, Waits};
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
 use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Weight};
 use wellfed_engine::policy::Select;
@@ -168,14 +168,19 @@ fn the_worst_memory_fits_into_four_kibibytes() {
 fn everything_under_test() -> GateMemory {
     let now = Moment(at(86_400));
     let work =
-        Throughput { unit: WorkUnit::Trained, total: 123_456_789.123, replicas: 10_000, spread: Some(98_765.432) };
+        Throughput { unit: WorkUnit::Trained, total: 0.001_234_56, replicas: 10_000, spread: Some(0.000_123_456) };
     let figures = Figures {
         throughput: Some(work),
-        activity: Some(0.123),
-        latency: Some(123.456),
-        memory: Some(0.987),
-        quality: Some(0.654),
-        signals: SignalFigures { throughput: Some(123_456.789), latency: Some(123.456), quality: Some(0.654) },
+        activity: Some(0.001_234_56),
+        latency: Some(0.001_234_56),
+        memory: Some(0.001_234_56),
+        quality: Some(-0.001_234_56),
+        signals: SignalFigures {
+            throughput: Some(123_456.0),
+            latency: Some(0.001_234_56),
+            quality: Some(-0.001_234_56),
+            replicas: Some(10_000),
+        },
     };
     let longest = RuleName::LatencyNotQueueBound;
     let fate = Fate::Worse(now, Worse::Throughput);
@@ -184,8 +189,8 @@ fn everything_under_test() -> GateMemory {
     let gain = Gain {
         from,
         to,
-        before: 123_456_789.123,
-        after: 123_456_789.456,
+        before: 0.001_234_56,
+        after: 0.001_234_57,
         unit: WorkUnit::Trained,
         checks: [Check::Unknown; 3],
     };
@@ -195,7 +200,13 @@ fn everything_under_test() -> GateMemory {
         passed: Some(Passed { by: Some(longest) }),
         counts: Vec::new(),
         figures: Some(figures),
-        template: Some("0123456789abcdef".to_owned()),
+        waits: Some(Waits {
+            queue: Some(0.001_234_56),
+            whole: Some(0.001_234_56),
+            told: Some(0.001_234_56),
+            backlog: Some(123_456.0),
+        }),
+        template: Some("0123456789abcdef".repeat(8)),
         retest: Some(Retest { at: now, settled: Some(now), lapsed: true, before: figures, lives: vec![life; 10] }),
         trial: None,
         ceiling: Some(Ceiling { at: now, replicas: to, gain }),

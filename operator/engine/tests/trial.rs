@@ -8,7 +8,8 @@ use wellfed_engine::figures::Throughput;
 use wellfed_engine::finding::FindingName;
 use wellfed_engine::gate::{Ceiling, Check, State};
 use wellfed_engine::span::Span;
-use wellfed_engine::testing::{Scenario, WorkloadBuilder, batch, server, world};
+use wellfed_engine::testing::{Scenario, WorkloadBuilder, batch, latency, server, world};
+use wellfed_engine::units::Replicas;
 
 const NAME: &str = "chat";
 
@@ -61,12 +62,80 @@ fn replicas_that_bring_nothing_end_growth_at_the_present_count_of_inference() {
 }
 
 #[test]
-fn what_is_beyond_the_noise_between_replicas_counts_however_little_it_is() {
-    // Doubled, they should do 400 a second more; half of that would be enough. Replicas that are alike leave no noise.
+fn half_of_the_share_is_enough() {
+    // Doubled, they should do 400 a second more; half of that is 75 each. Replicas that are alike leave no noise.
     let alike = |each| ceiling(&judged(grown(chat, 100.0, Span::exact(each))));
 
-    assert_eq!(alike(51.0), None);
-    assert!(alike(50.0).is_some());
+    assert_eq!(alike(75.0), None);
+    assert!(alike(74.0).is_some());
+}
+
+/// Kills: noise that makes a ceiling.
+#[test]
+fn the_noisier_the_replicas_the_less_is_proved() {
+    let spread_by = |spread| {
+        let mut noisy = grown(chat, 100.0, Span::exact(70.0));
+        for _ in 0..10 {
+            noisy = noisy.later(60).evaluated().change(NAME, |workload| {
+                let figures = &mut workload.opinion.as_mut().unwrap().facts.figures;
+                figures.throughput = figures.throughput.map(|work| Throughput { spread: Some(spread), ..work });
+            });
+            noisy = noisy.remembered(false);
+        }
+        noisy.find(NAME).unwrap().memory.gate.ceiling
+    };
+
+    // Growth gained 160 of 400. The error of the difference is the spread times the root of 8: two of them are 28 and 85.
+    assert!(spread_by(5.0).is_some());
+    assert_eq!(spread_by(15.0), None);
+}
+
+/// Where arrivals set the throughput: 4 → 5 replicas do the same work, and what users wait for is this.
+fn open_loop(before: &ServerEvidence, after: &ServerEvidence, p95: (Option<f64>, Option<f64>)) -> Scenario {
+    let chat = |replicas: u32, each: f64, says: &ServerEvidence| {
+        let says = ServerEvidence { progress: Some(Span::exact(each)), ..*says };
+        server(NAME).running(replicas).wanting(5 + replicas).busy().template("one").serving(says)
+    };
+    let told = |scenario: Scenario, p95| scenario.change(NAME, |workload| workload.measures.latency = p95);
+    let small = told(world().workload(chat(4, 100.0, before)), p95.0).after(1).change(NAME, |workload| {
+        workload.policy.max = Replicas(5);
+    });
+    judged(told(small.remembered(true).becomes(chat(5, 80.0, after)), p95.1))
+}
+
+fn queue(seconds: f64) -> ServerEvidence {
+    ServerEvidence { queue_seconds: Some(Span::exact(seconds)), ..ServerEvidence::default() }
+}
+
+#[test]
+fn a_shorter_wait_is_gain_enough_where_arrivals_set_the_throughput() {
+    let said_nothing = ServerEvidence::default;
+    let whole = |seconds| ServerEvidence { whole_seconds: Some(Span::exact(seconds)), ..ServerEvidence::default() };
+
+    let p95 = open_loop(&said_nothing(), &said_nothing(), (Some(0.5), Some(0.4)));
+    assert_eq!(ceiling(&p95), None);
+    assert_eq!(ceiling(&open_loop(&queue(0.3), &queue(0.2), (None, None))), None);
+    assert_eq!(ceiling(&open_loop(&whole(3.0), &whole(2.0), (None, None))), None);
+    assert!(ceiling(&open_loop(&queue(0.3), &queue(0.29), (Some(0.5), Some(0.49)))).is_some());
+}
+
+#[test]
+fn a_backlog_that_shrinks_is_gain_enough() {
+    let backlog = |wanted| {
+        let says = ServerEvidence { progress: Some(Span::exact(49.0)), ..ServerEvidence::default() };
+        let small = world().workload(doing(chat().running(4), Span::exact(100.0))).after(1).remembered(true);
+        judged(small.becomes(server(NAME).running(8).wanting(wanted).busy().template("one").serving(says)))
+    };
+
+    assert_eq!(ceiling(&backlog(30)), None);
+    assert!(ceiling(&backlog(39)).is_some());
+}
+
+/// Kills: waits that are compared only where both are known.
+#[test]
+fn a_wait_that_nobody_knows_any_more_makes_no_ceiling() {
+    assert_eq!(ceiling(&open_loop(&queue(0.3), &ServerEvidence::default(), (None, None))), None);
+    assert_eq!(ceiling(&open_loop(&queue(0.3), &queue(0.3), (Some(0.5), None))), None);
 }
 
 #[test]
@@ -87,6 +156,27 @@ fn a_ceiling_never_holds_back_the_minimum_and_ends_with_the_expiry_of_a_veto() {
     assert_eq!(raised.decision(NAME).number.0, 12);
     assert_eq!(capped.clone().after(25).decision(NAME).number.0, 8);
     assert_eq!(capped.after(31).decision(NAME).number.0, 16);
+}
+
+#[test]
+fn a_latency_objective_is_heard_against_a_ceiling_once_a_window() {
+    let slow = |replicas: u32, queued: f64| {
+        let says = ServerEvidence {
+            first_token_seconds: Some(Span::exact(1.0)),
+            progress: Some(Span::exact(392.0 / f64::from(replicas))),
+            ..queue(queued)
+        };
+        chat().running(replicas).wanting(40).busy().template("one").signal(latency("p95", 0.5, 0.2)).serving(says)
+    };
+    let capped = judged(grown(chat, 100.0, Span::exact(49.0)));
+    assert!(ceiling(&capped).is_some());
+
+    let number = |queued| capped.clone().becomes(slow(8, queued)).after(4).decision(NAME).number.0;
+    assert_eq!((number(0.6), number(0.1)), (9, 8));
+    let passed = capped.becomes(slow(8, 0.6)).after(4).remembered(true).becomes(slow(9, 0.6));
+    assert!(ceiling(&passed).is_some(), "what passed is not what the ceiling was about");
+    assert_eq!(passed.clone().after(9).decision(NAME).number.0, 9);
+    assert_eq!(passed.after(11).decision(NAME).number.0, 10);
 }
 
 #[test]
@@ -122,6 +212,14 @@ fn a_lost_sample_never_makes_a_ceiling() {
 
     assert_eq!(ceiling(&incomplete), None);
     assert_eq!(ceiling(&silent), None);
+}
+
+/// Kills: a backlog that ends where the maximum does.
+#[test]
+fn growth_up_to_the_maximum_is_tried_too() {
+    let scenario = judged(grown(|| chat().max(8), 100.0, Span::exact(49.0)));
+
+    assert_eq!(ceiling(&scenario).map(|ceiling| ceiling.replicas.0), Some(8));
 }
 
 #[test]

@@ -62,6 +62,16 @@ fn a_second_replica_helps_a_serial_service_less_than_batching_does() {
 }
 
 #[test]
+fn requests_that_have_left_crowd_no_core() {
+    // Whoever comes finds eleven others on eight cores: 12 in 0.1 × 11 / 8 + 0.005 seconds.
+    let service = "service: {gpuSecondsPerRequest: 0.005, cpuSecondsPerRequest: 0.1, concurrency: 12}";
+    let mut lab = lab(service, 200.0).cores(Some(8.0)).replicas(1);
+    lab.run(10);
+
+    near(lab.throughput(60), 84.2, 0.01);
+}
+
+#[test]
 fn a_lone_request_waits_for_company_no_longer_than_it_was_told() {
     let mut lab = batching(32, 0.5);
     lab.run(600);

@@ -92,7 +92,7 @@ impl History {
 
     /// Whether everything in a look is newer than `from`.
     fn begins_after(&self, look: &Look, from: jiff::Timestamp) -> bool {
-        look.at - self.interval - self.lag >= from
+        self.is_all_after(look.at, from)
     }
 
     fn add(&self, evidence: &mut Evidence, workload: &Watched, pod: &WatchedPod, looks: &[&Look]) {
@@ -102,7 +102,7 @@ impl History {
         let id = self.pod(&workload.namespace, &pod.name);
         let mut samples = Samples::expecting(expected);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
-        self.add_gpus(evidence, id, looks, &mut samples);
+        self.add_gpus(evidence, id.map(|id| (id, pod.ready_since)), looks, &mut samples);
         samples.turn(looks, Subject::Container, id, self.container(&pod.container));
         let container = ContainerEvidence {
             cores: samples.mean(Metric::Cores),

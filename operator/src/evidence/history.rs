@@ -6,8 +6,10 @@ use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
 use super::slice::{Slice, joined};
 use super::table::{Grouped, Row};
+use super::users::Users;
+use super::watched::Watched;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// The looks of the longest window.
 #[derive(Clone, Debug)]
@@ -21,18 +23,24 @@ pub struct History {
     pub(super) boards: Numbering,
     pods: Numbering,
     containers: Numbering,
+    containers_seen: LastSeen,
+    /// Whether rows of pods that neither have a GPU nor are watched are left out.
+    sparing: bool,
     boards_seen: LastSeen,
     pods_seen: LastSeen,
     /// The product of each board, where it is known.
     products: Vec<Option<&'static Board>>,
-    /// How many pods each board shows in the last look.
-    sharers: Vec<u16>,
+    users: Users,
+    /// Pods that are exporters: a GPU whose pod the exporter does not tell bears the exporter's own name.
+    exporters: HashSet<Id>,
 }
 
 /// One look, as it is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) at: Timestamp,
+    /// Rows of some pods were dropped.
+    thinned: bool,
     gpus: Grouped,
     by_container: Grouped,
     by_pod: Grouped,
@@ -42,6 +50,13 @@ impl Look {
     /// The GPUs that a pod has in this look.
     pub(super) fn boards_of(&self, pod: Id) -> &[Id] {
         self.gpus.of_pod(pod)
+    }
+
+    fn retain(&mut self, keeps: impl Fn(Id) -> bool) {
+        for rows in [&mut self.gpus, &mut self.by_container, &mut self.by_pod] {
+            rows.retain(&keeps);
+        }
+        self.thinned = true;
     }
 
     /// What it knows of one thing of a pod.
@@ -64,10 +79,13 @@ impl History {
             boards: Numbering::default(),
             pods: Numbering::default(),
             containers: Numbering::default(),
+            containers_seen: LastSeen::of(1),
+            sparing: false,
             boards_seen: LastSeen::of(Subject::Gpu.metrics() + 1),
             pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
             products: Vec::new(),
-            sharers: Vec::new(),
+            users: Users::default(),
+            exporters: HashSet::new(),
         }
     }
 
@@ -87,7 +105,30 @@ impl History {
         while self.looks.front().is_some_and(|first| at.duration_since(first.at) > longest) {
             self.looks.pop_front();
         }
+        self.users.forget_before(self.looks.front().map_or(at, |first| first.at));
         self.age(at);
+    }
+
+    /// From now on keeps what looks say of these workloads' pods, and of others only of those that have had a GPU within a
+    /// day. Without this, everything is kept.
+    pub fn watch(&mut self, watched: &[Watched], now: Timestamp) {
+        self.sparing = true;
+        for (one, pod) in watched.iter().flat_map(|one| one.pods.iter().map(move |pod| (one, pod))) {
+            let pod = self.pods.id(&joined(&one.namespace, &pod.name));
+            self.pods_seen.note(pod, Subject::Server.metrics(), now);
+        }
+    }
+
+    /// Drops from looks older than `kept` what is not of a workload that looks back further: a look is that old only for
+    /// one that was watched when it was not.
+    pub fn thin(&mut self, watched: &[Watched], kept: SignedDuration) {
+        let Some(last) = self.looks.back().map(|last| last.at) else { return };
+        let far = watched.iter().filter(|one| one.gate.window > kept);
+        let pods: HashSet<Id> =
+            far.flat_map(|one| one.pods.iter().filter_map(|pod| self.pod(&one.namespace, &pod.name))).collect();
+        for look in self.looks.iter_mut().filter(|look| !look.thinned && last.duration_since(look.at) > kept) {
+            look.retain(|pod| pods.contains(&pod));
+        }
     }
 
     /// Whether the last look shows a GPU of this pod.
@@ -108,8 +149,16 @@ impl History {
         self.products.get(board as usize).copied().flatten()
     }
 
-    pub(super) fn is_shared(&self, board: Id) -> bool {
-        self.sharers.get(board as usize).is_some_and(|pods| *pods > 1)
+    /// Whether a look that is kept shows another pod on this GPU while `pod`, Ready since `ready`, was there. The pod that
+    /// had the GPU before is none: it was gone when this one became Ready.
+    pub(super) fn is_shared(&self, board: Id, pod: Id, ready: Timestamp) -> bool {
+        let other = |pod_seen: Id| pod_seen != pod && !self.exporters.contains(&pod_seen);
+        self.users.of(board).iter().any(|user| other(user.pod) && self.is_all_after(user.last, ready))
+    }
+
+    /// Whether everything in a look that ended at `end` is newer than `from`.
+    pub(super) fn is_all_after(&self, end: Timestamp, from: Timestamp) -> bool {
+        end - self.interval - self.lag >= from
     }
 
     /// Whether `metric` was seen within the last day of this GPU, whichever pod had it.
@@ -124,33 +173,57 @@ impl History {
 
     /// A slice under the numbers of the history. Every name in it counts as seen, so that none is given away before it.
     fn kept(&mut self, slice: &Slice) -> Look {
-        let pods: Vec<Id> = slice.pods.names().map(|name| self.pods.id(name)).collect();
+        let pods = self.pods_kept(slice);
         let boards: Vec<Id> = slice.boards.names().map(|name| self.boards.id(name)).collect();
-        for pod in &pods {
-            self.pods_seen.note(*pod, Subject::Server.metrics(), slice.at);
-        }
         for board in &boards {
             self.boards_seen.note(*board, Subject::Gpu.metrics(), slice.at);
         }
-        let containers: Vec<Id> = slice.containers.names().map(|name| self.containers.id(name)).collect();
+        self.exporters.extend(slice.exporters.iter().filter_map(|exporter| pods[*exporter as usize]));
+        let containers = self.containers_kept(slice, &pods);
         self.products.resize(self.boards.len(), None);
         for (board, product) in &slice.products {
             self.products[boards[*board as usize] as usize] = Some(product);
         }
         let all = self.pods.len();
+        let pod = |id: Id| pods[id as usize];
         Look {
             at: slice.at,
-            gpus: slice.gpus.grouped(&pods, &boards, all),
-            by_container: slice.by_container.grouped(&pods, &containers, all),
-            by_pod: slice.by_pod.grouped(&pods, &[super::slice::WHOLE], all),
+            thinned: false,
+            gpus: slice.gpus.grouped(|(id, board)| Some((pod(id)?, boards[board as usize])), all),
+            by_container: slice.by_container.grouped(|(id, name)| Some((pod(id)?, containers[name as usize]?)), all),
+            by_pod: slice.by_pod.grouped(|(id, whole)| Some((pod(id)?, whole)), all),
         }
     }
 
+    /// The pods of a slice whose rows are kept: those with a GPU, exporters, and those that are known from before.
+    fn pods_kept(&mut self, slice: &Slice) -> Vec<Option<Id>> {
+        let mut has_gpu = vec![!self.sparing; slice.pods.len()];
+        for pod in slice.gpus.keys().map(|(pod, _)| pod).chain(slice.exporters.iter().copied()) {
+            has_gpu[pod as usize] = true;
+        }
+        let names = slice.pods.names().zip(has_gpu);
+        let pods: Vec<Option<Id>> =
+            names.map(|(name, gpu)| if gpu { Some(self.pods.id(name)) } else { self.pods.get(name) }).collect();
+        for pod in pods.iter().flatten() {
+            self.pods_seen.note(*pod, Subject::Server.metrics(), slice.at);
+        }
+        pods
+    }
+
+    /// The names of containers of these pods.
+    fn containers_kept(&mut self, slice: &Slice, pods: &[Option<Id>]) -> Vec<Option<Id>> {
+        let mut kept = vec![None; slice.containers.len()];
+        for (_, name) in slice.by_container.keys().filter(|(pod, _)| pods[*pod as usize].is_some()) {
+            let id = self.containers.id(slice.containers.name(name));
+            self.containers_seen.note(id, 0, slice.at);
+            kept[name as usize] = Some(id);
+        }
+        kept
+    }
+
     fn note(&mut self, look: &Look) {
-        self.sharers.clear();
-        self.sharers.resize(self.boards.len(), 0);
-        for (_, board, row) in look.gpus.rows() {
-            self.sharers[board as usize] = self.sharers[board as usize].saturating_add(1);
+        for (pod, board, row) in look.gpus.rows() {
+            self.users.note(board, pod, look.at);
             for column in (0..Subject::Gpu.metrics()).filter(|column| row.get(*column).is_some()) {
                 self.boards_seen.note(board, column, look.at);
             }
@@ -162,26 +235,35 @@ impl History {
         }
     }
 
-    /// Forgets pods and GPUs that nothing was seen of for a day.
+    /// Forgets pods, containers and GPUs that nothing was seen of for a day.
     fn age(&mut self, now: Timestamp) {
-        for pod in (0..self.pods.len()).filter_map(|pod| Id::try_from(pod).ok()) {
-            if self.pods.is_used(pod) && !self.pods_seen.any_lately(pod, now) {
-                self.pods.forget(pod);
-                self.pods_seen.forget(pod);
-            }
-        }
-        for board in (0..self.boards.len()).filter_map(|board| Id::try_from(board).ok()) {
-            if self.boards.is_used(board) && !self.boards_seen.any_lately(board, now) {
-                self.boards.forget(board);
-                self.boards_seen.forget(board);
-                self.products[board as usize] = None;
-            }
-        }
+        forget_old(&mut self.pods, &mut self.pods_seen, now, |pod| {
+            self.exporters.remove(&pod);
+        });
+        forget_old(&mut self.containers, &mut self.containers_seen, now, |_| {});
+        forget_old(&mut self.boards, &mut self.boards_seen, now, |board| self.products[board as usize] = None);
     }
 
-    /// How many pods and GPUs are known.
+    /// How many pods, GPUs and containers are known.
     #[cfg(test)]
-    pub(super) fn known(&self) -> (usize, usize) {
-        (self.pods.names().count(), self.boards.names().count())
+    pub(super) fn known(&self) -> (usize, usize, usize) {
+        (self.pods.names().count(), self.boards.names().count(), self.containers.names().count())
+    }
+
+    /// How many rows there are in all looks.
+    #[cfg(test)]
+    pub(super) fn rows(&self) -> usize {
+        let rows = |look: &Look| [&look.gpus, &look.by_container, &look.by_pod].map(|rows| rows.rows().count());
+        self.looks.iter().flat_map(rows).sum()
+    }
+}
+
+fn forget_old(names: &mut Numbering, seen: &mut LastSeen, now: Timestamp, mut forgotten: impl FnMut(Id)) {
+    for id in (0..names.len()).filter_map(|id| Id::try_from(id).ok()) {
+        if names.is_used(id) && !seen.any_lately(id, now) {
+            names.forget(id);
+            seen.forget(id);
+            forgotten(id);
+        }
     }
 }

@@ -52,6 +52,14 @@ pub fn owner(labels: &impl Labelled) -> Option<(Scheme, &str, &str)> {
     })
 }
 
+/// The namespace and the name of the exporter, where the series tells it beside the pod that it is of.
+pub fn exporter(labels: &impl Labelled) -> Option<(&str, &str)> {
+    let (_, namespace, pod) = owner(labels)?;
+    let (its_namespace, its_pod) = Scheme::Honoured.labels()?;
+    let exporter = (label(labels, its_namespace)?, label(labels, its_pod)?);
+    (exporter != (namespace, pod)).then_some(exporter)
+}
+
 /// Writes the name of the GPU or MIG instance that a series is of; false where it names none.
 pub fn gpu(labels: &impl Labelled, name: &mut String) -> bool {
     let Some(uuid) = label(labels, "UUID").or_else(|| label(labels, "gpu_uuid")) else { return false };

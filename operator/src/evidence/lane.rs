@@ -2,14 +2,14 @@
 
 use super::history::History;
 use super::labels::Scheme;
-use super::metric::Metric;
+use super::metric::{Metric, Subject};
 use super::recorded;
 use super::shown::{Shown, Told};
 use super::slice::Slice;
 use super::watched::Watched;
 use crate::config::EvidenceConfig;
 use crate::signals::client::{Endpoint, FetchError};
-use crate::signals::promql;
+use crate::signals::promql::{self, Query, QueryError};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,7 +68,7 @@ enum LookError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error(transparent)]
-    Query(#[from] promql::QueryError),
+    Query(#[from] QueryError),
 }
 
 impl LookError {
@@ -80,8 +80,7 @@ impl LookError {
 impl Lane {
     /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
     pub async fn run(self, stop: CancellationToken) {
-        // The chart's rules are evaluated as often as this looks, and somewhere between two looks.
-        let lag = if self.config.recorded { self.interval } else { SignedDuration::ZERO };
+        let lag = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
         let mut history = History::every(self.interval).lagging(lag);
         let mut told = Told::default();
         let mut due = tokio::time::interval(self.interval.unsigned_abs());
@@ -96,7 +95,9 @@ impl Lane {
                     told.look(&slice, &self.shown);
                     let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
                     let watched = Arc::clone(&self.watched.borrow());
+                    history.watch(&watched, slice.at);
                     history.push(slice, longest(&watched));
+                    history.thin(&watched, KEPT);
                     told.attribution(gpus && shows_none(&watched, &history));
                     self.verdicts.post(judged(&watched, &history));
                 }
@@ -137,18 +138,33 @@ impl Lane {
         let Some(question) = metric.query(&window, &self.config.trainer) else { return Ok(false) };
         let recorded = recorded::name(metric).filter(|_| self.config.recorded);
         if let Some(name) = &recorded
-            && self.fetch(name, metric, slice, now).await? > 0
+            && self.fetch(self.of_recorded(name)?, metric, slice, now).await? > 0
         {
             told.answered(metric, Some(name), false);
             return Ok(true);
         }
-        let rows = self.fetch(&question, metric, slice, now).await?;
+        let rows = self.fetch(self.of_exporters(&question, metric)?, metric, slice, now).await?;
         told.answered(metric, recorded.as_deref(), recorded.is_some() && rows > 0);
         Ok(true)
     }
 
-    async fn fetch(&self, text: &str, metric: Metric, slice: &mut Slice, now: Timestamp) -> Result<usize, LookError> {
-        let query = promql::with_matchers(&promql::parse(text)?, &self.matchers)?;
+    /// The question for what was recorded. What Prometheus was sent has an instance, so nobody can send what the rules say.
+    fn of_recorded(&self, name: &str) -> Result<Query, QueryError> {
+        let mut matchers = self.matchers.clone();
+        matchers.insert("instance".to_owned(), String::new());
+        promql::with_matchers(&promql::parse(&recorded::question(name, self.interval))?, &matchers)
+    }
+
+    /// The question for what exporters and servers send.
+    fn of_exporters(&self, question: &str, metric: Metric) -> Result<Query, QueryError> {
+        let query = promql::with_matchers(&promql::parse(question)?, &self.matchers)?;
+        if metric.subject() == Subject::Gpu {
+            return promql::with_matchers(&query, &self.config.gpu_matchers);
+        }
+        Ok(query)
+    }
+
+    async fn fetch(&self, query: Query, metric: Metric, slice: &mut Slice, now: Timestamp) -> Result<usize, LookError> {
         let take = |labels: &_, value| slice.take_row(metric, labels, value);
         Ok(self.endpoint.rows(query.text(), Some(now), self.deadline, take).await?)
     }

@@ -18,6 +18,7 @@ mod slice;
 mod table;
 #[cfg(test)]
 mod tests;
+mod users;
 mod watched;
 
 pub use bounds::DIVERGED;

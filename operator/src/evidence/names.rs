@@ -1,4 +1,4 @@
-//! The names under which exporters and servers send one thing, over their versions; the first that a series has counts.
+//! The names under which exporters and servers send one thing, over their versions; the first that a GPU or pod has counts.
 //!
 //! Units go with the name, never with the value. Collectors that rewrite names turn a colon into an underscore.
 
@@ -15,13 +15,13 @@ pub const TENSOR: &[&str] = &["DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_T
 /// 0–1.
 pub const FP32: &[&str] = &["DCGM_FI_PROF_PIPE_FP32_ACTIVE", "DCGM_FI_PROF_FP32_UTIL_RATIO"];
 /// Bytes a second, and the same as counters of bytes.
-pub const PCIE_RX: (&[&str], &[&str]) = (&["DCGM_FI_PROF_PCIE_RX_BYTES"], &["DCGM_FI_PROF_PCIE_RX_BYTES_TOTAL"]);
+pub const PCIE_RX: (&str, &str) = ("DCGM_FI_PROF_PCIE_RX_BYTES", "DCGM_FI_PROF_PCIE_RX_BYTES_TOTAL");
 /// Bytes a second, and the same as counters of bytes.
-pub const PCIE_TX: (&[&str], &[&str]) = (&["DCGM_FI_PROF_PCIE_TX_BYTES"], &["DCGM_FI_PROF_PCIE_TX_BYTES_TOTAL"]);
+pub const PCIE_TX: (&str, &str) = ("DCGM_FI_PROF_PCIE_TX_BYTES", "DCGM_FI_PROF_PCIE_TX_BYTES_TOTAL");
 /// Bytes a second. The counter of the default set has a unit and a direction of its own, and is not used.
-pub const NVLINK_RX: &[&str] = &["DCGM_FI_PROF_NVLINK_RX_BYTES"];
+pub const NVLINK_RX: &str = "DCGM_FI_PROF_NVLINK_RX_BYTES";
 /// Bytes a second.
-pub const NVLINK_TX: &[&str] = &["DCGM_FI_PROF_NVLINK_TX_BYTES"];
+pub const NVLINK_TX: &str = "DCGM_FI_PROF_NVLINK_TX_BYTES";
 /// 0–1 of what can be used.
 pub const MEMORY: &[&str] = &["DCGM_FI_DEV_FB_USED_RATIO", "DCGM_FI_DEV_FB_USED_PERCENT"];
 /// MiB.
@@ -71,9 +71,9 @@ pub const WAITING_FOR_ROOM: &[&str] = &[
 /// Requests, whatever they wait for.
 pub const WAITING_BY_REASON: &[&str] = &["vllm:num_requests_waiting_by_reason", "vllm_num_requests_waiting_by_reason"];
 /// Counts requests.
-pub const INFERENCES: &[&str] = &["nv_inference_count"];
+pub const INFERENCES: &str = "nv_inference_count";
 /// Counts executions of a model.
-pub const EXECUTIONS: &[&str] = &["nv_inference_exec_count"];
+pub const EXECUTIONS: &str = "nv_inference_exec_count";
 /// 0–1.
 pub const KV: &[&str] = &[
     "vllm:kv_cache_usage_perc",

@@ -13,9 +13,9 @@ impl Metric {
         let question = match self {
             Self::StepSeconds => of_trainer(&trainer.step_seconds, window),
             Self::DataWaitSeconds => of_trainer(&trainer.data_wait_seconds, window),
-            Self::Throughput => of_server("sum", &over("rate", &trainer.throughput, window)),
-            Self::Loss => of_server("avg", &over("avg_over_time", &trainer.loss, window)),
-            Self::Quality => of_server("avg", &over("avg_over_time", &trainer.quality, window)),
+            Self::Throughput => of_server("sum", "rate", &trainer.throughput, window),
+            Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
+            Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
             _ => return Some(self.shared_query(window)),
         };
         let names = self.mapped(trainer).is_some_and(|names| !names.is_empty());
@@ -36,24 +36,26 @@ impl Metric {
 
     /// The question of a metric whose names are the same everywhere.
     fn shared_query(self, window: &str) -> String {
-        let gpu = |names: &[&str]| of_gpu(&over("avg_over_time", names, window));
-        let server = |function: &str, names: &[&str]| of_server("sum", &over(function, names, window));
+        let gpu = |names: &[&str]| of_gpu("avg_over_time", names, window);
+        let server = |function: &str, names: &[&str]| of_server("sum", function, names, window);
         match self {
             Self::Util => gpu(names::UTIL),
             Self::Engine => gpu(names::ENGINE),
-            Self::Swing => of_gpu(&over("stddev_over_time", names::ENGINE, window)),
+            Self::Swing => of_gpu("stddev_over_time", names::ENGINE, window),
             Self::Sm => gpu(names::SM),
             Self::Dram => gpu(names::DRAM),
             Self::Tensor => gpu(names::TENSOR),
             Self::Fp32 => gpu(names::FP32),
-            Self::PcieRx => of_link(names::PCIE_RX, window),
-            Self::PcieTx => of_link(names::PCIE_TX, window),
-            Self::NvlinkRx => of_link((names::NVLINK_RX, &[]), window),
-            Self::NvlinkTx => of_link((names::NVLINK_TX, &[]), window),
+            Self::PcieRx => of_link(names::PCIE_RX.0, Some(names::PCIE_RX.1), window),
+            Self::PcieTx => of_link(names::PCIE_TX.0, Some(names::PCIE_TX.1), window),
+            Self::NvlinkRx => of_link(names::NVLINK_RX, None, window),
+            Self::NvlinkTx => of_link(names::NVLINK_TX, None, window),
             Self::Memory => memory(window),
             Self::Clock => gpu(names::CLOCK),
             // The product tells the limit of its board where the exporter does not.
-            Self::Power => format!("max by ({GPU}, modelName) ({})", over("avg_over_time", names::POWER, window)),
+            Self::Power => first(names::POWER, |name| {
+                format!("max by ({GPU}, modelName) ({})", over("avg_over_time", name, window))
+            }),
             Self::PowerLimit => gpu(names::POWER_LIMIT),
             Self::ClocksHeld => clocks_held(),
             Self::Cores => of_container("rate", "container_cpu_usage_seconds_total", window),
@@ -66,13 +68,15 @@ impl Metric {
             Self::IoPressure => of_container("rate", "container_pressure_io_waiting_seconds_total", window),
             Self::Running => server("avg_over_time", names::RUNNING),
             Self::Waiting => server("avg_over_time", names::WAITING),
-            Self::WaitingForRoom => format!(
-                "{} or 0 * {}",
-                server("avg_over_time", names::WAITING_FOR_ROOM),
-                server("avg_over_time", names::WAITING_BY_REASON)
-            ),
-            Self::Batch => format!("{} / {}", server("rate", names::INFERENCES), server("rate", names::EXECUTIONS)),
-            Self::Kv => of_server("avg", &over("avg_over_time", names::KV, window)),
+            Self::WaitingForRoom => {
+                let none = |name: &str| format!("0 * {}", server("avg_over_time", &[name]));
+                let none = first(names::WAITING_BY_REASON, none);
+                format!("{} or {none}", server("avg_over_time", names::WAITING_FOR_ROOM))
+            }
+            Self::Batch => {
+                format!("{} / {}", server("rate", &[names::INFERENCES]), server("rate", &[names::EXECUTIONS]))
+            }
+            Self::Kv => of_server("avg", "avg_over_time", names::KV, window),
             Self::Preemptions => server("rate", names::PREEMPTIONS),
             Self::Progress => server("rate", names::PROGRESS),
             Self::QueueSeconds => {
@@ -82,10 +86,9 @@ impl Metric {
             Self::WholeSeconds => {
                 format!("{} or {}", mean_of(names::WHOLE_SECONDS, window), triton(names::TRITON_WHOLE, window))
             }
-            Self::PromptSpread => {
-                let of = |quantile: &str| quantile_of(quantile, names::PROMPT_TOKENS, window);
-                format!("{} / {}", of("0.95"), of("0.5"))
-            }
+            Self::PromptSpread => first(names::PROMPT_TOKENS, |name| {
+                format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window))
+            }),
             Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
             Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
             Self::NetworkRx => server("rate", &[names::NETWORK_RX]),
@@ -96,69 +99,78 @@ impl Metric {
     }
 }
 
-/// The first of `names` that a series has, old and new names of one field beside each other included.
-fn over(function: &str, names: &[impl AsRef<str>], window: &str) -> String {
-    names.iter().map(|name| format!("{function}({}[{window}])", name.as_ref())).collect::<Vec<_>>().join(" or ")
+/// What the first of `names` says that a GPU or pod has, from what each says of it. Joined after they are aggregated: old
+/// and new series of one thing may differ in labels, and would count both.
+fn first(names: &[impl AsRef<str>], each: impl Fn(&str) -> String) -> String {
+    names.iter().map(|name| each(name.as_ref())).collect::<Vec<_>>().join(" or ")
 }
 
-fn of_gpu(values: &str) -> String {
+fn over(function: &str, name: &str, window: &str) -> String {
+    format!("{function}({name}[{window}])")
+}
+
+fn of_gpu(function: &str, names: &[&str], window: &str) -> String {
+    first(names, |name| max_of_gpu(&over(function, name, window)))
+}
+
+fn max_of_gpu(values: &str) -> String {
     format!("max by ({GPU}) ({values})")
 }
 
 /// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
 /// in lower case.
-fn of_link((gauges, counters): (&[&str], &[&str]), window: &str) -> String {
-    let gauges = over("avg_over_time", gauges, window);
-    let both = if counters.is_empty() { gauges } else { format!("{gauges} or {}", over("rate", counters, window)) };
-    format!("max by ({GPU}, gpu_uuid) ({both})")
+fn of_link(gauge: &str, counter: Option<&str>, window: &str) -> String {
+    let of = |function: &str, name: &str| format!("max by ({GPU}, gpu_uuid) ({})", over(function, name, window));
+    let gauge = of("avg_over_time", gauge);
+    counter.map_or_else(|| gauge.clone(), |counter| format!("{gauge} or {}", of("rate", counter)))
 }
 
 /// What is in use of what can be used.
 fn memory(window: &str) -> String {
-    let used = over("avg_over_time", &[names::MEMORY_USED], window);
-    let free = over("avg_over_time", &[names::MEMORY_FREE], window);
-    of_gpu(&format!("{} or {used} / ({used} + {free})", over("avg_over_time", names::MEMORY, window)))
+    let used = over("avg_over_time", names::MEMORY_USED, window);
+    let free = over("avg_over_time", names::MEMORY_FREE, window);
+    let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
+    format!("{} or {share}", of_gpu("avg_over_time", names::MEMORY, window))
 }
 
 fn of_container(function: &str, name: &str, window: &str) -> String {
     format!("sum by (namespace, pod, container) ({function}({name}{{container!=\"\"}}[{window}]))")
 }
 
-fn of_server(aggregate: &str, values: &str) -> String {
-    format!("{aggregate} by (namespace, pod) ({values})")
+fn of_server(aggregate: &str, function: &str, names: &[impl AsRef<str>], window: &str) -> String {
+    first(names, |name| format!("{aggregate} by (namespace, pod) ({})", over(function, name, window)))
 }
 
 /// The mean of what a histogram or summary counted.
 fn mean_of(names: &[impl AsRef<str>], window: &str) -> String {
-    let part = |suffix: &str| {
-        let parts: Vec<_> = names.iter().map(|name| format!("{}{suffix}", name.as_ref())).collect();
-        of_server("sum", &over("rate", &parts, window))
-    };
-    format!("{} / {}", part("_sum"), part("_count"))
+    let part = |name: &str, suffix: &str| of_server("sum", "rate", &[format!("{name}{suffix}")], window);
+    first(names, |name| format!("{} / {}", part(name, "_sum"), part(name, "_count")))
 }
 
-/// A quantile of what histograms counted, of each pod.
-fn quantile_of(quantile: &str, names: &[&str], window: &str) -> String {
-    let buckets: Vec<_> = names.iter().map(|name| format!("{name}_bucket")).collect();
-    format!("histogram_quantile({quantile}, sum by (namespace, pod, le) ({}))", over("rate", &buckets, window))
+/// A quantile of what a histogram counted, of each pod.
+fn quantile_of(quantile: &str, name: &str, window: &str) -> String {
+    let buckets = over("rate", &format!("{name}_bucket"), window);
+    format!("histogram_quantile({quantile}, sum by (namespace, pod, le) ({buckets}))")
 }
 
 /// Seconds of a request, where Triton counts microseconds over all of them.
 fn triton(total: &str, window: &str) -> String {
-    let sum = |name: &str| of_server("sum", &over("rate", &[name], window));
+    let sum = |name: &str| of_server("sum", "rate", &[name], window);
     format!("{} / {} / 1e6", sum(total), sum(names::TRITON_REQUESTS))
 }
 
 /// Seconds that a trainer says, in a histogram, a summary or a gauge.
 fn of_trainer(names: &[String], window: &str) -> String {
-    format!("{} or {}", mean_of(names, window), of_server("avg", &over("avg_over_time", names, window)))
+    format!("{} or {}", mean_of(names, window), of_server("avg", "avg_over_time", names, window))
 }
 
 /// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero.
 fn clocks_held() -> String {
-    let reasons = names::CLOCK_REASONS.join(" or ");
-    let bits = names::HOLDING_BITS.map(|bit| format!("floor(({reasons}) / {bit}) % 2"));
-    format!("clamp_max({} or {}, 1)", of_gpu(&bits.join(" + ")), of_gpu(names::HELD_EVENTS))
+    let bits = |name: &str| {
+        let bits = names::HOLDING_BITS.map(|bit| format!("floor({name} / {bit}) % 2"));
+        max_of_gpu(&bits.join(" + "))
+    };
+    format!("clamp_max({} or {}, 1)", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS))
 }
 
 #[cfg(test)]
@@ -183,18 +195,38 @@ mod tests {
         assert_eq!(
             asked(Metric::Sm),
             "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
-             (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[60s]) or avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s]))"
+             (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) or \
+             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+             (avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s]))"
         );
+    }
+
+    /// `sum by (…) (a or b)` adds both wherever one has a label that the other lacks.
+    #[test]
+    fn no_aggregate_has_two_names_of_one_thing_inside() {
+        for metric in Metric::ALL {
+            let query = asked(metric);
+            let mut depth = 0_usize;
+            for (at, letter) in query.char_indices() {
+                depth = match letter {
+                    '(' => depth + 1,
+                    ')' => depth - 1,
+                    _ => depth,
+                };
+                let allowed = usize::from(metric == Metric::ClocksHeld);
+                assert!(depth <= allowed || !query[at..].starts_with(" or "), "{metric:?}: {query}");
+            }
+        }
     }
 
     #[test]
     fn a_mean_is_the_rate_of_the_sum_over_the_rate_of_the_count() {
         assert_eq!(
             asked(Metric::OutputCap),
-            "sum by (namespace, pod) (rate(vllm:request_params_max_tokens_sum[60s]) or \
-             rate(vllm_request_params_max_tokens_sum[60s])) / \
-             sum by (namespace, pod) (rate(vllm:request_params_max_tokens_count[60s]) or \
-             rate(vllm_request_params_max_tokens_count[60s]))"
+            "sum by (namespace, pod) (rate(vllm:request_params_max_tokens_sum[60s])) / \
+             sum by (namespace, pod) (rate(vllm:request_params_max_tokens_count[60s])) or \
+             sum by (namespace, pod) (rate(vllm_request_params_max_tokens_sum[60s])) / \
+             sum by (namespace, pod) (rate(vllm_request_params_max_tokens_count[60s]))"
         );
     }
 

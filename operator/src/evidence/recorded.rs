@@ -1,16 +1,34 @@
 //! The same questions as recording rules, for clusters where asking them anew each minute is too much.
 
-use super::metric::Metric;
+use super::metric::{Metric, Subject};
 use crate::config::TrainerNames;
+use jiff::SignedDuration;
 use std::fmt::Write as _;
 
 /// What stands for the window in the generated rules; the chart puts its evidence interval there.
 const WINDOW: &str = "WINDOW";
 
+/// Where the generated rules have room for the matchers of GPUs.
+const GPU_MATCHERS: &str = "GPU_MATCHERS";
+/// How every name of the exporter of GPUs begins.
+const GPU_NAMES: &str = "DCGM_";
+
 /// The name under which a metric is recorded; none of those that the administrator names, which are few and cheap.
 pub fn name(metric: Metric) -> Option<String> {
     let shared = metric.mapped(&TrainerNames::default()).is_none();
     shared.then(|| format!("wellfed:evidence_{}", metric.name()))
+}
+
+/// The oldest that a recorded value may be: the rules are evaluated as often as the lane looks, somewhere between two
+/// looks, and take a while.
+pub fn oldest(interval: SignedDuration) -> SignedDuration {
+    interval * 2
+}
+
+/// The question for the newest value that was recorded. A name alone would bring back what is five minutes old.
+pub fn question(name: &str, interval: SignedDuration) -> String {
+    // The name itself knows which series have ended, the range how old the others are.
+    format!("{name} and last_over_time({name}[{}ms])", oldest(interval).as_millis())
 }
 
 /// The rules of one group, as the chart holds them.
@@ -20,8 +38,38 @@ pub fn rules() -> String {
         let (Some(name), Some(query)) = (name(metric), metric.query(WINDOW, &TrainerNames::default())) else {
             continue;
         };
+        let query = if metric.subject() == Subject::Gpu { with_room(&query) } else { query };
         // Writing to a String never fails.
         let _ = write!(text, "- record: {name}\n  expr: |-\n    {query}\n");
     }
     text
+}
+
+/// A question about GPUs with room for more matchers in each selector.
+fn with_room(query: &str) -> String {
+    let mut parts = query.split(GPU_NAMES);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        let (matchers, rest) = rest.strip_prefix('{').map_or(("}", rest), |rest| (", ", rest));
+        text.extend([GPU_NAMES, name, "{", GPU_MATCHERS, matchers, rest]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals::promql;
+
+    #[test]
+    fn every_selector_of_gpus_has_room_for_matchers() {
+        for metric in Metric::ALL.into_iter().filter(|metric| metric.subject() == Subject::Gpu) {
+            let query = with_room(&metric.query("60s", &TrainerNames::default()).unwrap());
+            let filled = promql::parse(&query.replace(GPU_MATCHERS, "job=\"g\"")).unwrap();
+
+            assert!(promql::ages(&filled).iter().all(|selector| selector.contains("job=\"g\"")), "{metric:?}: {query}");
+        }
+    }
 }

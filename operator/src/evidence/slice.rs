@@ -7,7 +7,7 @@ use super::numbering::{Id, Numbering};
 use super::table::Table;
 use crate::signals::client::{Labelled, Row};
 use jiff::Timestamp;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Which pod: namespace and name.
 pub type PodKey = (String, String);
@@ -27,6 +27,8 @@ pub struct Slice {
     pub(super) by_container: Table,
     pub(super) by_pod: Table,
     pub(super) products: HashMap<Id, &'static Board>,
+    /// Pods that speak of the GPUs of others.
+    pub(super) exporters: HashSet<Id>,
     /// Series that each metric had, believed or not.
     series: [usize; Metric::ALL.len()],
     /// Series of GPUs by the scheme that carries their pod.
@@ -47,6 +49,7 @@ impl Slice {
             by_container: Table::of(Subject::Container.metrics()),
             by_pod: Table::of(Subject::Server.metrics()),
             products: HashMap::new(),
+            exporters: HashSet::new(),
             series: [0; Metric::ALL.len()],
             schemes: [0; Scheme::ALL.len()],
             gpu: String::new(),
@@ -72,6 +75,10 @@ impl Slice {
         let (Some(value), Some((_, namespace, pod))) = (metric.believed(value), owner) else { return };
         match metric.subject() {
             Subject::Gpu => {
+                if let Some((namespace, pod)) = labels::exporter(labels) {
+                    let exporter = self.pod(namespace, pod);
+                    self.exporters.insert(exporter);
+                }
                 let mut name = std::mem::take(&mut self.gpu);
                 if labels::gpu(labels, &mut name) {
                     if let Some(model) = label(labels, "modelName") {

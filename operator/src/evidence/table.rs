@@ -48,27 +48,30 @@ impl Table {
         self.values.iter_mut().skip(column).step_by(self.width).for_each(|value| *value = ABSENT);
     }
 
-    /// The same rows by pod, under the numbers that `pods` and `things` give for those here.
-    pub fn grouped(&self, pods: &[Id], things: &[Id], pods_in_all: usize) -> Grouped {
+    /// Pod and thing of each row.
+    pub fn keys(&self) -> impl Iterator<Item = (Id, Id)> {
+        self.keys.iter().copied()
+    }
+
+    /// The same rows by pod, under the numbers that `renamed` gives for those here, without the rows for which it gives none.
+    pub fn grouped(&self, renamed: impl Fn((Id, Id)) -> Option<(Id, Id)>, pods_in_all: usize) -> Grouped {
+        let rows = || self.keys().enumerate().filter_map(|(row, key)| Some((row, renamed(key)?)));
         let mut starts = vec![0_u32; pods_in_all + 1];
-        for (pod, _) in &self.keys {
-            starts[pods[*pod as usize] as usize + 1] += 1;
+        for (_, (pod, _)) in rows() {
+            starts[pod as usize + 1] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut next = starts.clone();
-        let mut grouped = Grouped {
-            width: self.width,
-            things: vec![0; self.keys.len()],
-            values: vec![ABSENT; self.values.len()],
-            starts,
-        };
-        for (row, (pod, thing)) in self.keys.iter().enumerate() {
-            let place = &mut next[pods[*pod as usize] as usize];
+        let all = starts.last().map_or(0, |all| *all as usize);
+        let (things, values) = (vec![0; all], vec![ABSENT; all * self.width]);
+        let mut grouped = Grouped { width: self.width, starts, things, values };
+        for (row, (pod, thing)) in rows() {
+            let place = &mut next[pod as usize];
             let to = *place as usize;
             *place += 1;
-            grouped.things[to] = things[*thing as usize];
+            grouped.things[to] = thing;
             grouped.values[to * self.width..][..self.width]
                 .copy_from_slice(&self.values[row * self.width..][..self.width]);
         }
@@ -110,6 +113,21 @@ impl Grouped {
         Row(&self.values[at * self.width..][..self.width])
     }
 
+    /// Drops the rows of all pods but those that `keeps` names.
+    pub fn retain(&mut self, keeps: impl Fn(Id) -> bool) {
+        let mut kept = Self { width: self.width, starts: vec![0], things: Vec::new(), values: Vec::new() };
+        for (pod, thing, row) in self.rows().filter(|(pod, ..)| keeps(*pod)) {
+            let before = kept.starts.last().copied().unwrap_or_default();
+            kept.starts.resize(kept.starts.len().max(pod as usize + 1), before);
+            kept.things.push(thing);
+            kept.values.extend_from_slice(row.0);
+            let after = u32::try_from(kept.things.len()).unwrap_or(u32::MAX);
+            kept.starts.truncate(pod as usize + 1);
+            kept.starts.push(after);
+        }
+        *self = kept;
+    }
+
     /// The things of a pod.
     pub fn of_pod(&self, pod: Id) -> &[Id] {
         &self.things[self.range(pod)]
@@ -149,14 +167,22 @@ mod tests {
         table.note((0, 0), 1, 210.5);
         table.note((1, 1), 1, 0.0);
 
-        let grouped = table.grouped(&[7, 5], &[3, 4], 8);
+        let mut grouped = table.grouped(|(pod, thing)| Some(([7, 5][pod as usize], thing + 3)), 8);
         let get = |pod, thing, column| grouped.find(pod, thing).and_then(|row| row.get(column));
 
         assert_eq!(grouped.of_pod(5), [3, 4]);
         assert_eq!((get(5, 3, 0), get(5, 3, 1)), (Some(0.9), None));
         assert_eq!((get(5, 4, 1), get(7, 3, 1)), (Some(0.0), Some(210.5)));
         assert_eq!((grouped.of_pod(6).len(), grouped.of_pod(99).len()), (0, 0));
-        assert_eq!(grouped.rows().map(|(pod, thing, _)| (pod, thing)).collect::<Vec<_>>(), [(5, 3), (5, 4), (7, 3)]);
+        let keys = |grouped: &Grouped| grouped.rows().map(|(pod, thing, _)| (pod, thing)).collect::<Vec<_>>();
+        assert_eq!(keys(&grouped), [(5, 3), (5, 4), (7, 3)]);
+        assert_eq!(keys(&table.grouped(|(pod, thing)| (pod == 1).then_some((5, thing)), 8)), [(5, 0), (5, 1)]);
+
+        grouped.retain(|pod| pod == 5);
+        assert_eq!((keys(&grouped), grouped.of_pod(7).len()), (vec![(5, 3), (5, 4)], 0));
+        assert_eq!(grouped.find(5, 4).and_then(|row| row.get(1)), Some(0.0));
+        grouped.retain(|_| false);
+        assert_eq!(keys(&grouped), []);
     }
 
     #[test]

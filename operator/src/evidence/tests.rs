@@ -1,5 +1,6 @@
 //! What counts as evidence, and whose.
 
+mod keeping;
 mod measures;
 mod removal;
 mod reports;
@@ -92,6 +93,18 @@ fn a_quiet_hour_before_the_burst_proves_nothing() {
     assert_eq!(evidence.covered, MINUTE * 4);
 }
 
+/// Kills: a window that only looks exactly on time cover.
+#[test]
+fn looks_a_millisecond_late_or_early_cover_a_window_all_the_same() {
+    let covers = |late: i64| {
+        let mut slices: Vec<Slice> = (1..=10).map(|minute| slice(minute, vec![engine("a", "g", 0.9)])).collect();
+        slices[9].at += SignedDuration::from_millis(late);
+        history(slices).evidence(&watched(-60, &[("a", -60)])).unwrap().covers_a_window()
+    };
+
+    assert_eq!([covers(-1), covers(0), covers(1)], [true; 3]);
+}
+
 #[test]
 fn both_label_schemes_are_attributed_and_the_exporter_itself_is_nobody() {
     let honoured = row(0.4, &[("namespace", "demo"), ("pod", "b"), ("UUID", "g2")]);
@@ -138,6 +151,15 @@ fn a_gpu_that_shows_two_pods_is_shared() {
     let evidence = history(slices).evidence(&watched(0, &[("a", -60)])).unwrap();
 
     assert!(evidence.gpus[0].shared);
+}
+
+#[test]
+fn an_exporter_that_does_not_tell_the_pod_for_a_while_is_no_other_user() {
+    let bare = row(0.2, &[("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x"), ("UUID", "g")]);
+    let whole = |minute| slice(minute, vec![engine("a", "g", 0.2)]);
+    let evidence = history(vec![whole(1), slice(2, vec![bare]), whole(3)]).evidence(&watched(0, &[("a", -60)]));
+
+    assert!(!evidence.unwrap().gpus[0].shared);
 }
 
 #[test]
@@ -251,7 +273,7 @@ fn pods_and_gpus_that_are_gone_are_forgotten_after_a_day_and_their_numbers_misle
     for minute in [60, 24 * 60, 24 * 60 + 1] {
         history.push(slice(minute, vec![engine("stays", "g3", 0.3)]), SignedDuration::from_hours(2));
     }
-    assert_eq!(history.known(), (1, 1));
+    assert_eq!(history.known(), (2, 1, 0));
 
     let next = 24 * 60 + 2;
     history.push(slice(next, vec![engine("new", "g4", 0.1), engine("stays", "g3", 0.3)]), MINUTE * 120);

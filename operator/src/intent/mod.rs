@@ -9,9 +9,11 @@ mod signals;
 mod tests;
 
 use crate::config::Config;
+use crate::overrides;
 use crate::refusal::{Refusal, RefusalReason};
 use crate::signals::SignalSource;
 use jiff::SignedDuration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wellfed_crds::{Class, GoDuration, GpuWorkloadSpec, Quantity, ScaleTargetRef};
 use wellfed_engine::policy::{self, Fallback, FallbackBehavior};
@@ -31,6 +33,8 @@ pub struct Intent {
     pub targets: Vec<ScaleTargetRef>,
     /// `spec.replicas`.
     pub replicas: i32,
+    /// Thresholds of the gate that are not as built in, as status shows them.
+    pub thresholds: BTreeMap<String, String>,
 }
 
 /// What the operator's settings add.
@@ -75,7 +79,8 @@ pub fn intent(spec: &GpuWorkloadSpec, namespace: &str, settings: &Settings) -> R
         fallback,
         model,
     };
-    Ok(Intent { policy, sources, measures, targets, replicas: spec.replicas })
+    let thresholds = overrides::shown(&policy.gate.thresholds);
+    Ok(Intent { policy, sources, measures, targets, replicas: spec.replicas, thresholds })
 }
 
 /// Reads fields and collects what is wrong.

@@ -50,10 +50,12 @@ fn a_workloads_threshold_wins_over_the_clusters_and_that_over_the_built_in() {
     let cluster = json!({ "thresholds": { "busyFrom": "800m", "starvedBelow": "400m" } });
     let change = |spec: &mut Value| spec["gate"] = json!({ "thresholds": { "busyFrom": "900m" } });
 
-    let thresholds = read(change, &cluster).ok().unwrap().policy.gate.thresholds;
+    let intent = read(change, &cluster).ok().unwrap();
 
     let wanted = Thresholds { busy_from: 0.9, starved_below: 0.4, ..Thresholds::default() };
-    assert_eq!(thresholds, wanted);
+    assert_eq!(intent.policy.gate.thresholds, wanted);
+    let shown = [("busyFrom", "0.9"), ("starvedBelow", "0.4")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(intent.thresholds, shown.into());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use wellfed_crds::ServerMetric;
 use wellfed_engine::reading::Reading;
 use wellfed_engine::units::PodName;
 use wellfed_engine::world::{Pod, PoolState, SignalState, SignalValue};
-use wellfed_sim::scenario::Metrics;
+use wellfed_sim::scenario::{GpuRows, Metrics, Telemetry};
 
 /// Time between reads, seconds.
 pub const READ_EVERY: f64 = 15.0;
@@ -44,12 +44,11 @@ impl Board {
     ) -> Vec<SignalState> {
         self.shown.resize(subject.readers.len(), None);
         self.failures.resize(subject.readers.len(), 0);
-        let metrics = plant.telemetry(at).metrics;
+        let telemetry = plant.telemetry(at);
         let mut states = Vec::with_capacity(subject.readers.len());
         for (number, reader) in subject.readers.iter().enumerate() {
             let fresh = show(*reader, (plant, at), (look, rate), pools, now);
-            let scrape = if matches!(reader, Reader::Scale(_)) { Metrics::Normal } else { metrics };
-            let shown = seen(scrape, fresh, self.shown[number].as_ref(), now);
+            let shown = seen(scrape(*reader, telemetry), fresh, self.shown[number].as_ref(), now);
             let value = judged(&shown, pools, now);
             self.shown[number] = Some(shown);
             let failures = &mut self.failures[number];
@@ -57,6 +56,43 @@ impl Board {
             states.push(SignalState { value, failures: *failures });
         }
         states
+    }
+}
+
+/// One number of a workload, seen as wellfed sees its signals.
+#[derive(Clone, Debug, Default)]
+pub struct Gauge(Option<Shown>);
+
+impl Gauge {
+    /// Reads it `now`, when it is `fresh`; none if there is nothing to go by.
+    pub fn read(&mut self, metrics: Metrics, fresh: Option<f64>, now: Timestamp) -> Option<f64> {
+        let shown = seen(metrics, Shown::Whole(fresh.map(|value| (value, now))), self.0.as_ref(), now);
+        let value = judged(&shown, &[], now);
+        self.0 = Some(shown);
+        match value {
+            SignalValue::External(reading) => reading.believed().ok(),
+            SignalValue::PodsUnread(_) | SignalValue::Pods(_) => None,
+        }
+    }
+}
+
+/// The state of what `reader` is scraped from.
+fn scrape(reader: Reader, telemetry: Telemetry) -> Metrics {
+    match reader {
+        Reader::Scale(_) => Metrics::Normal,
+        Reader::Whole(Measured::GpuUtilisation) | Reader::PerPod(Measured::GpuUtilisation) => gpu(telemetry.gpu),
+        Reader::Whole(_) | Reader::PerPod(_) | Reader::Server(_) => telemetry.metrics,
+    }
+}
+
+/// What a query over the GPUs of a workload's pods gets to see.
+pub fn gpu(rows: GpuRows) -> Metrics {
+    match rows {
+        GpuRows::Normal => Metrics::Normal,
+        GpuRows::Frozen => Metrics::Frozen,
+        GpuRows::NaN => Metrics::NaN,
+        // Without their pod's name rows belong to nobody.
+        GpuRows::Off | GpuRows::Unattributed => Metrics::Off,
     }
 }
 
@@ -164,4 +200,52 @@ fn usable(value: &SignalValue, pools: &[PoolState]) -> bool {
 
 fn live(pools: &[PoolState]) -> impl Iterator<Item = &Pod> {
     pools.iter().flat_map(|pool| &pool.pods).filter(|pod| pod.is_live())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_seen_as_the_telemetry_lets_it_be_seen() {
+        let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
+        let mut gauge = Gauge::default();
+
+        // The truth grows from read to read.
+        let seen = [
+            (Metrics::Frozen, 0),
+            (Metrics::Normal, 15),
+            (Metrics::Frozen, 300),
+            (Metrics::Normal, 315),
+            (Metrics::Old, 330),
+            (Metrics::Old, 435),
+            (Metrics::Old, 450),
+            (Metrics::NaN, 465),
+            (Metrics::Off, 480),
+            (Metrics::Frozen, 495),
+        ]
+        .map(|(metrics, now)| gauge.read(metrics, Some(now as f64), at(now)));
+
+        let (normal, old) = ([Some(15.0), Some(15.0)], [Some(315.0), Some(315.0), Some(315.0)]);
+        assert_eq!(seen[..1], [None], "there was nothing yet that could stand still");
+        assert_eq!(seen[1..3], normal, "frozen looks new for ever");
+        assert_eq!(seen[3..6], old, "an old sample is good for two minutes");
+        assert_eq!(seen[6..], [None; 4]);
+    }
+
+    #[test]
+    fn a_query_over_the_gpus_is_broken_by_their_exporter_and_by_nothing_else() {
+        let telemetry = Telemetry { metrics: Metrics::NaN, gpu: GpuRows::Unattributed, ..Telemetry::default() };
+
+        let states = [
+            Reader::Whole(Measured::GpuUtilisation),
+            Reader::PerPod(Measured::GpuUtilisation),
+            Reader::Whole(Measured::Queue),
+            Reader::Server(ServerMetric::Waiting),
+            Reader::Scale(3),
+        ]
+        .map(|reader| scrape(reader, telemetry));
+
+        assert_eq!(states, [Metrics::Off, Metrics::Off, Metrics::NaN, Metrics::NaN, Metrics::Normal]);
+    }
 }

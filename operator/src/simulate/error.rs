@@ -6,7 +6,9 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
     /// The file cannot be read.
-    #[error("{file}: cannot be read ({source}); give the path of a scenario, such as examples/simulate/starved.yaml")]
+    #[error(
+        "{file}: cannot be read ({source}); give the path of a scenario, such as examples/simulate/starved-trainer.yaml"
+    )]
     Read {
         /// The file.
         file: String,

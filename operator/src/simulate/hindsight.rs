@@ -1,7 +1,8 @@
 //! What would have been cheapest, had all arrivals been known beforehand.
 
+use super::cluster::{Cluster, Set};
 use super::error::SimulateError;
-use super::optimum::optimum;
+use super::optimum::{Optimum, with_ready};
 use super::scenario::{Scenario, Subject};
 use super::series::{POINTS, thinned};
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,9 @@ pub fn hindsight(scenario: &Scenario, at: usize) -> Result<Hindsight, SimulateEr
         need.push(needs.of(inflow.next(now, seconds), seconds));
         now += seconds;
     }
-    Ok(priced(scenario, subject, &need))
+    // Every policy gets these for nothing.
+    let ready = Cluster::new(scenario).of(at).map(Set::ready_pods).sum();
+    Ok(priced(scenario, subject, &with_ready(&need, scenario.cycle, scenario.start_up, ready)))
 }
 
 /// That every change can be made was checked at the start.
@@ -59,8 +62,7 @@ fn changed(work: Workload, change: &Change) -> Workload {
     change.set.iter().fold(work, |work, (path, value)| work.with(path, value).unwrap_or(work))
 }
 
-fn priced(scenario: &Scenario, subject: &Subject, need: &[u32]) -> Hindsight {
-    let best = optimum(need, scenario.cycle, scenario.start_up);
+fn priced(scenario: &Scenario, subject: &Subject, best: &Optimum) -> Hindsight {
     let prices = subject.targets.iter().map(|(pool, _)| scenario.pools[*pool].price_per_gpu_hour);
     let gpu_hours = best.replica_hours * f64::from(subject.pod.gpus);
     let replicas: Vec<f64> = best.replicas.iter().map(|replicas| f64::from(*replicas)).collect();

@@ -26,24 +26,30 @@ pub fn need(load: &[f64], capacity: f64) -> Vec<u32> {
 /// The cheapest way to have at least `need` replicas in every step of `step` seconds, when a start takes `start_up`
 /// seconds. Nothing runs at the beginning.
 pub fn optimum(need: &[u32], step: f64, start_up: f64) -> Optimum {
-    with_minimum(need, step, start_up, 0.0)
+    with_ready(need, step, start_up, 0)
 }
 
 /// The same when a start is billed for `minimum` seconds at least, which its load time counts towards and its time in
 /// use does not.
 pub fn with_minimum(need: &[u32], step: f64, start_up: f64, minimum: f64) -> Optimum {
-    let start = start_up.max(minimum);
+    optimum(need, step, start_up.max(minimum))
+}
+
+/// As `optimum`, when a start is billed for `start` seconds and `ready` replicas were started before the beginning, which
+/// nobody pays for.
+pub fn with_ready(need: &[u32], step: f64, start: f64, ready: u32) -> Optimum {
     let mut optimum = Optimum { replicas: need.to_vec(), ..Optimum::default() };
     for layer in 1..=need.iter().copied().max().unwrap_or(0) {
-        let mut used = None;
+        // From where on the layer's replica stands idle, if there is one.
+        let mut idle = (layer <= ready).then_some(0);
         for (now, _) in need.iter().enumerate().filter(|(_, need)| **need >= layer) {
-            let kept = used.filter(|last| (now - last - 1) as f64 * step <= start);
+            let kept = idle.filter(|since| (now - since) as f64 * step <= start);
             match kept {
                 // Within the gap of a layer that is kept, all layers below are kept too.
-                Some(last) => optimum.replicas[last + 1..now].iter_mut().for_each(|held| *held = layer),
+                Some(since) => optimum.replicas[since..now].iter_mut().for_each(|held| *held = layer),
                 None => optimum.starts += 1,
             }
-            used = Some(now);
+            idle = Some(now + 1);
         }
     }
     let steps: f64 = optimum.replicas.iter().map(|held| f64::from(*held)).sum();
@@ -57,9 +63,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Every number of replicas in every step, by brute force: seconds paid.
-    fn by_dynamic_programming(need: &[u32], step: f64, start: f64) -> f64 {
-        let most = need.iter().copied().max().unwrap_or(0);
-        let mut paid: Vec<Option<f64>> = (0..=most).map(|held| (held == 0).then_some(0.0)).collect();
+    fn by_dynamic_programming(need: &[u32], step: f64, start: f64, ready: u32) -> f64 {
+        let most = need.iter().copied().max().unwrap_or(0).max(ready);
+        let mut paid: Vec<Option<f64>> = (0..=most).map(|held| (held == ready).then_some(0.0)).collect();
         for need in need {
             let cheapest = |held: u32| {
                 let from = |(before, paid): (u32, &Option<f64>)| {
@@ -86,7 +92,23 @@ mod tests {
 
             let got = with_minimum(&need, 15.0, start, minimum);
 
-            let expected = by_dynamic_programming(&need, 15.0, start.max(minimum)) / 3600.0;
+            let expected = by_dynamic_programming(&need, 15.0, start.max(minimum), 0) / 3600.0;
+            prop_assert!((got.replica_hours - expected).abs() < 1e-9, "{} for {expected}", got.replica_hours);
+            prop_assert!(got.replicas.iter().zip(&need).all(|(held, need)| held >= need));
+        }
+
+        /// Kills: a start for what is ready, none for a layer above, and what is ready kept however late it is needed.
+        #[test]
+        fn what_is_ready_at_the_beginning_is_kept_or_let_go_as_brute_force_finds(
+            need in prop::collection::vec(0_u32..5, 1..14),
+            start in 0_u32..80,
+            ready in 0_u32..7,
+        ) {
+            let start = f64::from(start);
+
+            let got = with_ready(&need, 15.0, start, ready);
+
+            let expected = by_dynamic_programming(&need, 15.0, start, ready) / 3600.0;
             prop_assert!((got.replica_hours - expected).abs() < 1e-9, "{} for {expected}", got.replica_hours);
             prop_assert!(got.replicas.iter().zip(&need).all(|(held, need)| held >= need));
         }

@@ -6,7 +6,7 @@ use super::error::SimulateError;
 use super::figures::{Count, Counted, Figures};
 use super::operator::Operator;
 use super::plant::{Look, Plant};
-use super::rivals::{Policy, Rivals};
+use super::rivals::{Policy, Rivals, Sight};
 use super::scenario::Scenario;
 use super::series::{Point, Series};
 use std::collections::BTreeMap;
@@ -134,8 +134,9 @@ impl<'a> Play<'a> {
             }
             Driver::Rival(rivals) if reads => {
                 for at in 0..self.scenario.workloads.len() {
-                    let track = &self.tracks[at];
-                    rivals.turn(now, at, &track.look, &mut self.cluster);
+                    let (look, telemetry) = (&self.tracks[at].look, self.plant.telemetry(at));
+                    let sight = Sight { at: self.scenario.at(now), look, telemetry };
+                    rivals.turn(now, at, sight, &mut self.cluster);
                 }
             }
             Driver::Rival(_) => {}

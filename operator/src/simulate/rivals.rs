@@ -1,14 +1,17 @@
 //! The other autoscalers, on the same arrivals.
 
 use super::baselines::{Baseline, Hpa, Keda, Metric, Seen};
+use super::board::{Gauge, gpu};
 use super::cluster::{Cluster, Set};
 use super::plant::Look;
 use super::scenario::{Measured, Reader, Scenario, Subject};
 use clap::ValueEnum;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use wellfed_crds::ServerMetric;
 use wellfed_engine::policy::Target;
+use wellfed_sim::scenario::Telemetry;
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
@@ -57,7 +60,27 @@ const WAITING: f64 = 10.0;
 
 /// A rival, for every workload.
 #[derive(Debug)]
-pub struct Rivals(Vec<Baseline>);
+pub struct Rivals(Vec<Rival>);
+
+/// A rival of one workload, and what it is shown: no more than wellfed.
+#[derive(Debug)]
+struct Rival {
+    baseline: Baseline,
+    utilisation: Gauge,
+    queue: Gauge,
+    in_system: Gauge,
+}
+
+/// Where a workload stands, and how much of it can be seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The instant of the read.
+    pub at: Timestamp,
+    /// The truth.
+    pub look: &'a Look,
+    /// What scrapers get to see of it.
+    pub telemetry: Telemetry,
+}
 
 impl Rivals {
     /// Nothing seen yet. A policy that is no rival keeps `maxReplicas`.
@@ -73,22 +96,29 @@ impl Rivals {
                 Policy::AlwaysOn | Policy::Wellfed | Policy::WellfedWithoutGate => Baseline::AlwaysOn(max),
             }
         };
-        Self(scenario.workloads.iter().map(one).collect())
+        let shown = |baseline| Rival {
+            baseline,
+            utilisation: Gauge::default(),
+            queue: Gauge::default(),
+            in_system: Gauge::default(),
+        };
+        Self(scenario.workloads.iter().map(one).map(shown).collect())
     }
 
     /// One sync of the workload number `at`. A rival knows one target: the first pool's.
-    pub fn turn(&mut self, now: f64, at: usize, look: &Look, cluster: &mut Cluster) {
+    pub fn turn(&mut self, now: f64, at: usize, sight: Sight<'_>, cluster: &mut Cluster) {
         let Some(number) = cluster.sets.iter().position(|set| set.workload == at) else { return };
+        let Rival { baseline, utilisation, queue, in_system } = &mut self.0[at];
+        let Sight { at: instant, look, telemetry } = sight;
         let seen = Seen {
             now,
             current: cluster.sets[number].asked,
             ready: cluster.of(at).map(Set::ready_pods).sum(),
-            utilisation: look.utilisation,
-            queue: Some(look.queue),
-            in_system: Some(look.in_system),
+            utilisation: utilisation.read(gpu(telemetry.gpu), look.utilisation, instant),
+            queue: queue.read(telemetry.metrics, Some(look.queue), instant),
+            in_system: in_system.read(telemetry.metrics, Some(look.in_system), instant),
         };
-        let desired = self.0[at].desired(&seen);
-        cluster.ask(number, desired);
+        cluster.ask(number, baseline.desired(&seen));
     }
 }
 

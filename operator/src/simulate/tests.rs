@@ -185,6 +185,43 @@ fn a_node_that_is_taken_away_takes_its_replicas_with_it_and_they_come_again() {
 }
 
 #[test]
+fn the_other_autoscalers_see_no_more_than_scrapers_do() {
+    let most = |policy: Policy, text: &str, telemetry: &str| {
+        figures(&text.replace("  pods: {", &format!("  telemetry: {telemetry}\n  pods: {{")), &[policy])[0].replicas_max
+    };
+
+    // A metric that cannot be read holds the number, and one of another source is not missed.
+    for (policy, text, broken, other, held) in [
+        (Policy::HpaQueue, STARVED, "{metrics: Off}", "{gpu: Off}", 4),
+        (Policy::HpaQueue, STARVED, "{metrics: NaN}", "{cpu: Off}", 4),
+        (Policy::Keda, STARVED, "{metrics: Frozen}", "{gpu: NaN}", 4),
+        (Policy::HpaUtilisation, SATURATED, "{gpu: Off}", "{metrics: Off}", 1),
+        (Policy::HpaUtilisation, SATURATED, "{gpu: Unattributed}", "{metrics: Old}", 1),
+    ] {
+        assert_eq!(most(policy, text, broken), held, "{policy} with {broken}");
+        assert!(most(policy, text, other) > held, "{policy} with {other}");
+    }
+}
+
+#[test]
+fn an_optimum_pays_no_start_for_what_is_ready_at_the_start() {
+    let steady = SATURATED.replace("perSecond: 25", "perSecond: 5").replace("maxReplicas: 12", "maxReplicas: 1");
+    let steady = steady.replace("startUp: 1m", "startUp: 10m");
+    let paid = |text: &str| {
+        let report = simulate(&parse(text).unwrap(), &[Policy::AlwaysOn]).unwrap();
+        let one = &report.workloads[0];
+        (one.policies[0].figures.gpu_hours, one.optimum.gpu_hours, one.optimum.starts)
+    };
+
+    let ready = paid(&steady.replace("nodes: 0", "nodes: 1"));
+    // Without a node at the start nobody is Ready, and everybody pays for the ten minutes.
+    let started = paid(&steady);
+
+    assert!((ready.0 - 1.0).abs() < 1e-9 && (ready.1 - 1.0).abs() < 1e-9 && ready.2 == 0, "{ready:?}");
+    assert!((started.1 - 1.0 - 1.0 / 6.0).abs() < 1e-9 && started.2 == 1, "{started:?}");
+}
+
+#[test]
 fn bad_input_is_refused_with_where_and_what_to_do() {
     for (from, to, told) in [
         ("for: 2h", "for: 2", "\"2\" is no length of time"),
@@ -201,6 +238,15 @@ fn bad_input_is_refused_with_where_and_what_to_do() {
         ("pods: {gpus: 2", "slo: 2s\n  pods: {gpus: 2", "training answers no requests"),
         ("pods: {gpus: 2", "pods: {gpus: 0", "workloads[0].pods.gpus: is 0"),
         ("samplesPerStep: 512", "samplesPerStep: 0", "workloads[0].model.training.samplesPerStep"),
+        ("pods: {gpus: 2", "pods: {gpus: 9", "workloads[0].pods.gpus: is 9, and a node of pool \"h100\" has 8"),
+        ("nodes: 4", "nodes: 0", "pools[0].nodes: is 0 without maxNodes, so that no replica could ever run"),
+        ("pods: {gpus: 2", "replicas: 17\n  pods: {gpus: 2", "workloads[0].replicas: is 17; it must be from 4 to 16"),
+        ("pods: {gpus: 2", "replicas: 3\n  pods: {gpus: 2", "workloads[0].replicas: is 3; it must be from 4 to 16"),
+        (
+            "for: 2h",
+            "for: 2h\nchanges: [{at: 2h, workload: train, set: {telemetry.gpu: Off}}]",
+            "changes[0].at: is 7200 s, and the simulation is over after 7200 s",
+        ),
     ] {
         assert!(STARVED.contains(from), "{from}");
         let scenario = parse(&STARVED.replace(from, to));

@@ -8,6 +8,7 @@
 
 pub mod case;
 pub mod classes;
+pub mod decide;
 pub mod dice;
 pub mod label;
 pub mod models;

@@ -1,25 +1,10 @@
-//! The causes that refuse.
+//! Causes that GPUs, containers and servers show.
 
 use crate::exposition::{Gauges, Labels, Replica};
-use crate::stage::{Case, REPLICAS, Stage, wish};
-use anyhow::ensure;
-use wellfed_crds::ConditionStatus::True;
-
-const STARVED: Gauges = &[
-    ("DCGM_FI_DEV_GPU_UTIL", 22.0),
-    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.22),
-    ("DCGM_FI_PROF_SM_ACTIVE", 0.12),
-    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.05),
-    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.04),
-];
-
-/// On the exporter's default counters.
-const DECODING_FOR_ONE: Gauges = &[
-    ("DCGM_FI_DEV_GPU_UTIL", 96.0),
-    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9),
-    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.55),
-    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.03),
-];
+use crate::meters::{BUSY, DECODING_FOR_ONE, STARVED, WAITING};
+use crate::refusal::Refusal;
+use crate::stage::{Case, Stage, wish};
+use std::time::Duration;
 
 /// By the field names of DCGM 4.6; the limit is that of the product.
 const HUNG: Gauges = &[
@@ -38,16 +23,65 @@ const LAUNCHING: Gauges = &[
     ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.05),
 ];
 
-const NONE: Replica = Replica { gpu: STARVED, container: &[], server: &[], counters: &[] };
+/// Always in a kernel that waits for a peer. The product, which the power brings, tells the links' peak.
+const EXCHANGING: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.96),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.3),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.2),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.1),
+    ("DCGM_FI_PROF_NVLINK_RX_BYTES", 180e9),
+    ("DCGM_FI_PROF_NVLINK_TX_BYTES", 150e9),
+    ("DCGM_FI_DEV_FB_USED_PERCENT", 0.5),
+    ("DCGM_FI_DEV_POWER_USAGE", 310.0),
+];
+
+/// In MiB, as the exporter's default set has it.
+const FULL_OF_ACTIVATIONS: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.6),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.3),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.2),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.1),
+    ("DCGM_FI_DEV_FB_USED", 76_800.0),
+    ("DCGM_FI_DEV_FB_FREE", 3_200.0),
+];
+
+const COPYING: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.4),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.2),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.1),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.05),
+    ("DCGM_FI_PROF_PCIE_RX_BYTES", 12e9),
+];
+
+const AT_FULL_CLOCK: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.7),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.3),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.4),
+    ("DCGM_FI_DEV_SM_CLOCK", 1_980.0),
+];
+
+const AT_A_LOWER_CLOCK: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.7),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.3),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.4),
+    ("DCGM_FI_DEV_SM_CLOCK", 1_188.0),
+];
+
+const fn with(gpu: Gauges) -> Replica {
+    Replica { gpu, container: &[], server: &[], counters: &[] }
+}
+
+const NONE: Replica = with(STARVED);
 
 const SERIAL: Replica = Replica {
-    gpu: DECODING_FOR_ONE,
     server: &[
         ("vllm:num_requests_running", 1.0),
         ("vllm:num_requests_waiting", 25.0),
         ("vllm:kv_cache_usage_perc", 0.03),
     ],
-    ..NONE
+    ..with(DECODING_FOR_ONE)
 };
 
 const SERIAL_TRITON: Replica = Replica {
@@ -61,84 +95,190 @@ const FETCHING: Replica = Replica {
     ..NONE
 };
 
-const SMALL_KERNELS: Replica =
-    Replica { gpu: LAUNCHING, container: &[("container_cpu_usage_seconds_total", 1.0)], ..NONE };
+const SMALL_KERNELS: Replica = Replica { container: &[("container_cpu_usage_seconds_total", 1.0)], ..with(LAUNCHING) };
 
 const FULL: Replica = Replica { server: &[("sglang:num_running_reqs", 48.0), ("sglang:num_queue_reqs", 30.0)], ..NONE };
 
 const IDLE: Replica = Replica { server: &[("sglang:num_running_reqs", 0.0), ("sglang:num_queue_reqs", 0.0)], ..NONE };
 
-const fn case(name: &'static str, class: &'static str, replicas: [Replica; REPLICAS], labels: Labels) -> Case {
+/// Copies of what the GPU is fed with, and an idle CPU beside them.
+const MOVING: Replica = Replica { container: &[("container_cpu_usage_seconds_total", 0.4)], ..with(COPYING) };
+
+/// Two requests a second, each a second to its first token, of which it queues for 20 ms.
+const TOKENISING: Replica = Replica {
+    container: &[("container_cpu_usage_seconds_total", 7.6)],
+    counters: &[
+        ("vllm:request_queue_time_seconds_sum", 0.04),
+        ("vllm:request_queue_time_seconds_count", 2.0),
+        ("vllm:time_to_first_token_seconds_sum", 2.0),
+        ("vllm:time_to_first_token_seconds_count", 2.0),
+    ],
+    ..NONE
+};
+
+const DIVERGED: Replica = Replica { server: &[("training_loss", f64::NAN)], ..with(BUSY) };
+
+const fn case(name: &'static str, class: &'static str, replicas: &'static [Replica], labels: Labels) -> Case {
     Case { name, class, replicas, labels }
 }
 
-/// The workloads, and for each the rule, a part of what was measured, and a part of its first remedy.
-const CASES: [(Case, &str, &str, &str); 6] = [
-    (
-        case("serial", "Inference", [SERIAL; 2], Labels::Exported),
+const fn refusal(case: Case, rule: &'static str, measured: &'static str, remedy: &'static str) -> Refusal {
+    Refusal { case, rule, measured, remedy }
+}
+
+const SHOWN: [Refusal; 12] = [
+    refusal(
+        case("serial", "Inference", &[SERIAL; 2], Labels::Exported),
         "SerialRequests",
         "1.0 requests in service a replica, 25 requests waiting a replica",
         "continuous batching",
     ),
-    (
-        case("triton", "Inference", [SERIAL_TRITON; 2], Labels::Honoured),
+    refusal(
+        case("triton", "Inference", &[SERIAL_TRITON; 2], Labels::Honoured),
         "SerialRequests",
         "40 requests waiting a replica",
         "continuous batching",
     ),
-    (
-        case("reader", "Training", [FETCHING; 2], Labels::Exported),
+    refusal(
+        case("reader", "Training", &[FETCHING; 2], Labels::Exported),
         "StorageStall",
         "GPUs 22 % active",
         "data on the node",
     ),
-    (
-        case("hung", "Training", [Replica { gpu: HUNG, ..NONE }; 2], Labels::Honoured),
+    refusal(
+        case("hung", "Training", &[with(HUNG); 2], Labels::Honoured),
         "Stalled",
         "power at 19 % of the board's limit",
         "find the rank",
     ),
-    (
-        case("launcher", "Training", [SMALL_KERNELS; 2], Labels::Exported),
+    refusal(
+        case("launcher", "Training", &[SMALL_KERNELS; 2], Labels::Exported),
         "LaunchBound",
         "SMs 15 % in use",
         "torch.compile",
     ),
-    (
-        case("uneven", "Inference", [FULL, IDLE], Labels::Honoured),
+    refusal(
+        case("uneven", "Inference", &[FULL, IDLE], Labels::Honoured),
         "Imbalance",
         "30 requests waiting at the fullest replica, 1 replicas idle",
         "route by queue",
+    ),
+    refusal(
+        case("exchange", "Training", &[with(EXCHANGING); 2], Labels::Exported),
+        "CommunicationBound",
+        "NVLink at 40 % of its peak",
+        "topology-aware placement",
+    ),
+    refusal(
+        case("crammed", "Training", &[with(FULL_OF_ACTIVATIONS); 2], Labels::Honoured),
+        "MemoryBound",
+        "GPU memory 96 % in use",
+        "activation checkpointing",
+    ),
+    refusal(
+        case("copier", "Training", &[MOVING; 2], Labels::Exported),
+        "HostDeviceTransfer",
+        "12.0 GB/s to each GPU",
+        "move once, stay on the GPU",
+    ),
+    refusal(
+        case(
+            "ranks",
+            "Training",
+            &[with(AT_FULL_CLOCK), with(AT_A_LOWER_CLOCK), with(AT_FULL_CLOCK), with(AT_FULL_CLOCK)],
+            Labels::Honoured,
+        ),
+        "Straggler",
+        "SM clock at 60 % of its peers, 1 GPUs concerned",
+        "replace the pod",
+    ),
+    refusal(
+        case("tokeniser", "Inference", &[TOKENISING; 2], Labels::Exported),
+        "CpuStage",
+        "the queue is 2 % of the latency, GPUs 22 % active",
+        "scale the CPU stage apart",
+    ),
+    refusal(
+        case("diverged", "Training", &[DIVERGED; 2], Labels::Honoured),
+        "RunNotProgressing",
+        "loss is no number at 2 trainers",
+        "restart from the last good checkpoint",
     ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_cause_is_named_with_its_remedies_and_nothing_is_scaled() -> anyhow::Result<()> {
-    let stage = Stage::set("causes", &CASES.map(|(case, ..)| case)).await?;
+    let stage = Stage::set("causes", &SHOWN.map(|refusal| refusal.case)).await?;
     let told = async {
-        for (case, ..) in &CASES {
-            stage.apply(&wish(case)).await?;
+        for refusal in &SHOWN {
+            stage.apply(&wish(&refusal.case)).await?;
         }
-        for (case, rule, measured, remedy) in &CASES {
-            let starved = stage.until_condition(case.name, "Starved", True).await?;
-            ensure!(starved.reason == *rule, "{}: {starved:?}", case.name);
-            let finding = stage.finding(case.name, rule).await?;
-            ensure!(finding.weight == "Veto", "{}: {finding:?}", case.name);
-            ensure!(finding.evidence.contains(measured), "{}: {}", case.name, finding.evidence);
-            ensure!(finding.remedies.first().is_some_and(|first| first.contains(remedy)), "{:?}", finding.remedies);
-            let note = stage.until_event(case.name, rule).await?;
-            ensure!(note.contains("more GPUs would wait as well"), "{}: {note}", case.name);
+        for refusal in &SHOWN {
+            refusal.is_told(&stage).await?;
         }
         stage.after_cycles(5).await
     };
     stage.during(told).await?;
-
-    for (case, rule, ..) in &CASES {
-        let status = stage.status(case.name).await?;
-        let why = status.decision.map(|decision| decision.why);
-        assert_eq!(why, Some(format!("GateRefused: {rule}")), "{}", case.name);
-        let scalings = stage.scalings(case.name)?;
-        ensure!(scalings.is_empty(), "{} was scaled:\n{}", case.name, scalings.summary());
+    for refusal in &SHOWN {
+        refusal.holds(&stage).await?;
     }
     Ok(())
+}
+
+/// Busy GPUs, so that nothing but the ends of containers speaks.
+const ENDED: [(Refusal, &str); 2] = [
+    (
+        refusal(
+            case("too-large", "Training", &[with(BUSY); 2], Labels::Honoured),
+            "GpuOutOfMemory",
+            "for want of GPU memory",
+            "activation checkpointing",
+        ),
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+    ),
+    (
+        refusal(
+            case("looping", "Batch", &[with(WAITING); 2], Labels::Exported),
+            "RunNotProgressing",
+            "one container failed",
+            "restart from the last good checkpoint",
+        ),
+        "RuntimeError: NCCL error: unhandled system error",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn containers_that_keep_ending_are_not_answered_with_more_of_them() -> anyhow::Result<()> {
+    let stage = Stage::set("ends", &ENDED.map(|(refusal, _)| refusal.case)).await?;
+    let told = Box::pin(async {
+        for (refusal, _) in &ENDED {
+            stage.apply(&wish(&refusal.case)).await?;
+        }
+        for (refusal, _) in &ENDED {
+            refusal.is_told(&stage).await?;
+        }
+        stage.after_cycles(5).await
+    });
+    let both = async {
+        tokio::select! {
+            done = told => done,
+            broken = keep_ending(&stage) => broken,
+        }
+    };
+    stage.during(both).await?;
+    for (refusal, _) in &ENDED {
+        refusal.holds(&stage).await?;
+    }
+    Ok(())
+}
+
+/// For ever, unless a pod's status can't be written.
+async fn keep_ending(stage: &Stage) -> anyhow::Result<()> {
+    let mut due = tokio::time::interval(Duration::from_secs(2));
+    loop {
+        due.tick().await;
+        for (refusal, words) in &ENDED {
+            stage.ends(refusal.case.name, words).await?;
+        }
+    }
 }

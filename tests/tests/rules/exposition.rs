@@ -1,22 +1,22 @@
 //! What exporters and servers send of one replica, as text.
 
-use std::time::Instant;
-use wellfed_tests::source::MetricSource;
-
-/// Gauges of a replica's GPU, by DCGM's names.
+/// Gauges, by the names under which they are sent.
 pub type Gauges = &'static [(&'static str, f64)];
+
+/// Counters, each with its increase a second; a name may bring labels of its own.
+pub type Rates = &'static [(&'static str, f64)];
 
 /// One replica, as it is measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replica {
     /// Of its GPU.
     pub gpu: Gauges,
-    /// Counters of its container, each with its increase a second.
-    pub container: &'static [(&'static str, f64)],
-    /// Gauges of its server.
-    pub server: &'static [(&'static str, f64)],
-    /// Counters of its server, each with its increase a second.
-    pub counters: &'static [(&'static str, f64)],
+    /// Of its container.
+    pub container: Rates,
+    /// Of its server or trainer.
+    pub server: Gauges,
+    /// Of its server or trainer.
+    pub counters: Rates,
 }
 
 /// How a scrape of the exporter labels its series.
@@ -29,29 +29,38 @@ pub enum Labels {
 }
 
 impl Replica {
-    /// Sends it as the pod `pod` of `namespace`, `since` its counters began.
-    pub fn expose(&self, source: &MetricSource, namespace: &str, pod: &str, labels: Labels, since: Instant) {
-        let seconds = since.elapsed().as_secs_f64();
+    /// Its gauges as the pod `pod` of `namespace`, `seconds` after they were sent first.
+    pub fn gauges(&self, namespace: &str, pod: &str, labels: Labels, seconds: f64) -> Vec<(String, f64)> {
         let whose = match labels {
             Labels::Honoured => format!(r#"namespace="{namespace}",pod="{pod}""#),
             Labels::Exported => format!(
                 r#"exported_namespace="{namespace}",exported_pod="{pod}",namespace="gpu-operator",pod="dcgm-exporter-x""#
             ),
         };
-        for (name, value) in self.gpu {
-            let gpu = format!(r#"UUID="GPU-{pod}",modelName="NVIDIA H100 80GB HBM3",{whose}"#);
-            // Meters of a GPU at work never stand still: one that does is taken for frozen.
-            let read = value * (1.0 - 1e-4 * seconds.fract());
-            source.set(&format!("{name}{{{gpu}}} {read}"));
-        }
-        for (name, rate) in self.container {
-            source.set(&format!(r#"{name}{{container="main",pod="{pod}"}} {}"#, rate * seconds));
-        }
-        for (name, value) in self.server {
-            source.set(&format!(r#"{name}{{model_name="m",pod="{pod}"}} {value}"#));
-        }
-        for (name, rate) in self.counters {
-            source.set(&format!(r#"{name}{{model_name="m",pod="{pod}"}} {}"#, rate * seconds));
-        }
+        let gpu = format!(r#"UUID="GPU-{pod}",modelName="NVIDIA H100 80GB HBM3",{whose}"#);
+        // A board's power never stands still: where it does, the exporter is taken for stuck.
+        let moves = |name: &str| if name.contains("POWER") { 1e-4 * seconds.fract() } else { 0.0 };
+        let of_gpu = self.gpu.iter().map(|(name, value)| (series(name, &gpu), value * (1.0 - moves(name))));
+        let own = own(pod);
+        of_gpu.chain(self.server.iter().map(|(name, value)| (series(name, &own), *value))).collect()
+    }
+
+    /// Its counters as the pod `pod`, each with its increase a second.
+    pub fn rates(&self, pod: &str) -> Vec<(String, f64)> {
+        let container = format!(r#"container="main",pod="{pod}""#);
+        let of_container = self.container.iter().map(|(name, rate)| (series(name, &container), *rate));
+        let own = own(pod);
+        of_container.chain(self.counters.iter().map(|(name, rate)| (series(name, &own), *rate))).collect()
+    }
+}
+
+fn own(pod: &str) -> String {
+    format!(r#"model_name="m",pod="{pod}""#)
+}
+
+fn series(name: &str, labels: &str) -> String {
+    match name.split_once('{') {
+        Some((name, own)) => format!("{name}{{{labels},{own}"),
+        None => format!("{name}{{{labels}}}"),
     }
 }

@@ -1,9 +1,17 @@
-//! Each cause that refuses, from exposition text through a real Prometheus to what a user reads, and to the write that
-//! does not happen; beside a service that is full and grows.
+//! Each rule, from exposition text through a real Prometheus to what a user reads, and to the write that does not happen;
+//! beside services that are full and grow, and what users may say to it.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot look has failed")]
 
+mod advised;
 mod causes;
 mod exposition;
-mod full;
+mod growth;
+mod mended;
+mod meters;
+mod objective;
+mod refusal;
+mod shown;
 mod stage;
+mod thresholds;
+mod words;

@@ -1,4 +1,5 @@
-//! What becomes of a finding once its cause was worked on: tested again under the new pod template, then resolved or worse.
+//! What becomes of a finding once its cause was worked on: tested again under the new pod template, then resolved or worse,
+//! or lost sight of.
 
 use super::GateMemory;
 use crate::figures::{Comparison, Figures, Worse};
@@ -11,8 +12,12 @@ use crate::world::Template;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A finding that is over is shown for this long, or until the pod template changes again.
+/// A finding that is over is shown for this long, or until the pod template changes again; and one under test that growth is
+/// not held for any more, if the rollout has not ended by then.
 pub const SHOWN_AFTERWARDS: SignedDuration = SignedDuration::from_hours(1);
+
+/// A retest that growth does not wait for any more ends when nobody has looked for this long.
+pub const GIVEN_UP_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
 /// How a finding stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,6 +30,8 @@ pub enum State {
     Resolved,
     /// It shows again under the new template, or something is worse than before.
     Regressed,
+    /// Demand has been met since the pod template changed, so nobody looked: whether it is over is not known.
+    NotSeenAgain,
 }
 
 /// One pod template, tested for what stood under the one before.
@@ -70,6 +77,7 @@ enum Mark {
     Latency,
     Memory,
     Quality,
+    Unseen,
 }
 
 impl From<Listed> for Life {
@@ -78,6 +86,7 @@ impl From<Listed> for Life {
         let fate = match mark {
             Mark::Retesting => Fate::Retesting(at),
             Mark::Resolved => Fate::Resolved(then),
+            Mark::Unseen => Fate::Unseen(then),
             Mark::Again => Fate::Again(then),
             Mark::Throughput => worse(Worse::Throughput),
             Mark::Latency => worse(Worse::Latency),
@@ -93,6 +102,7 @@ impl From<Life> for Listed {
         let (at, mark) = match life.fate {
             Fate::Retesting(quiet) => (quiet, Mark::Retesting),
             Fate::Resolved(at) => (Some(at), Mark::Resolved),
+            Fate::Unseen(at) => (Some(at), Mark::Unseen),
             Fate::Again(at) => (Some(at), Mark::Again),
             Fate::Worse(at, Worse::Throughput) => (Some(at), Mark::Throughput),
             Fate::Worse(at, Worse::Latency) => (Some(at), Mark::Latency),
@@ -110,6 +120,8 @@ pub enum Fate {
     Retesting(Option<Moment>),
     /// Over, since then.
     Resolved(Moment),
+    /// Given up then, since nobody had looked for long.
+    Unseen(Moment),
     /// It showed again then.
     Again(Moment),
     /// It did not show again, but this was worse then.
@@ -126,6 +138,7 @@ impl Life {
         match self.fate {
             Fate::Retesting(_) => (State::Retesting, retest.at),
             Fate::Resolved(at) => (State::Resolved, at),
+            Fate::Unseen(at) => (State::NotSeenAgain, at),
             Fate::Again(at) | Fate::Worse(at, _) => (State::Regressed, at),
         }
     }
@@ -140,6 +153,12 @@ impl Retest {
     /// Whether `at` is too early: replicas of the old template may still be in what was measured.
     fn is_mixed(&self, at: Timestamp) -> bool {
         self.is_running() && !self.lapsed && self.settled.is_none_or(|settled| at <= settled.0)
+    }
+
+    /// Since when nobody has looked, and growth does not wait.
+    fn unseen_since(&self, counted: Option<Moment>, policy: &GatePolicy) -> Moment {
+        let lapsed = Moment(self.at.plus(policy.expiry));
+        counted.map_or(lapsed, |counted| counted.max(lapsed))
     }
 
     /// The rule for whose retest growth waits.
@@ -158,7 +177,8 @@ impl GateMemory {
         if changed {
             self.retest_all(Moment::of(now));
             self.counts.clear();
-            (self.lean, self.figures, self.trial, self.ceiling) = (None, None, None, None);
+            (self.lean, self.figures, self.waits) = (None, None, None);
+            (self.trial, self.ceiling) = (None, None);
         }
     }
 
@@ -184,6 +204,13 @@ impl GateMemory {
         self.retest = (!lives.is_empty()).then_some(Retest { at, settled: None, lapsed: false, before, lives });
     }
 
+    /// Quiet ends where nobody looked.
+    pub(super) fn disturb(&mut self) {
+        for life in self.retest.iter_mut().flat_map(|retest| &mut retest.lives).filter(|life| life.is_running()) {
+            life.fate = Fate::Retesting(None);
+        }
+    }
+
     /// Whether evidence that ends at `at` can't tell the old template from the new one.
     pub(super) fn is_mixed(&self, at: Timestamp) -> bool {
         self.retest.as_ref().is_some_and(|retest| retest.is_mixed(at))
@@ -194,18 +221,28 @@ impl GateMemory {
         self.retest.as_ref().and_then(Retest::holds_for)
     }
 
-    /// Time passes: `settled` says whether every replica is made from the new template and warm.
-    pub(super) fn age_retest(&mut self, settled: bool, policy: &GatePolicy, now: Timestamp) {
+    /// Time passes: `settled` says whether every replica is made from the new template and warm, `asked` whether demand
+    /// exceeds the replicas, so that evidence is looked for.
+    pub(super) fn age_retest(&mut self, settled: bool, asked: bool, policy: &GatePolicy, now: Timestamp) {
         let standing = |rule| self.counts.iter().any(|count| count.rule == rule && count.is_shown());
+        let counted = self.counted;
         let Some(retest) = &mut self.retest else { return };
         if settled {
             retest.settled.get_or_insert(Moment::of(now));
         }
         retest.lapsed = retest.lapsed || now >= retest.at.plus(policy.expiry);
+        if !asked && retest.lapsed && now >= retest.unseen_since(counted, policy).plus(GIVEN_UP_AFTER) {
+            for life in retest.lives.iter_mut().filter(|life| life.is_running()) {
+                life.fate = Fate::Unseen(Moment::of(now));
+            }
+        }
+        // A rollout that waits for a person may never end.
+        let given_up =
+            now >= retest.at.plus(policy.expiry.saturating_add(SHOWN_AFTERWARDS)) && retest.settled.is_none();
         retest.lives.retain(|life| match life.fate {
-            Fate::Retesting(_) => true,
+            Fate::Retesting(_) => !given_up,
             Fate::Again(_) => standing(life.rule),
-            Fate::Resolved(at) | Fate::Worse(at, _) => now < at.plus(SHOWN_AFTERWARDS),
+            Fate::Resolved(at) | Fate::Unseen(at) | Fate::Worse(at, _) => now < at.plus(SHOWN_AFTERWARDS),
         });
         self.retest.take_if(|retest| retest.lives.is_empty());
     }

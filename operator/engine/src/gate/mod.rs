@@ -4,6 +4,7 @@ mod count;
 mod life;
 mod shown;
 mod trial;
+mod waits;
 
 use crate::figures::{Figures, SignalFigures};
 use crate::memory::Moment;
@@ -16,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use trial::Backlog;
 
 pub use count::Count;
-pub use life::{Fate, Life, Retest, SHOWN_AFTERWARDS, State};
+pub use life::{Fate, GIVEN_UP_AFTER, Life, Retest, SHOWN_AFTERWARDS, State};
 pub use shown::{MOST_SHOWN, Shown};
 pub use trial::{CHECKLIST, Ceiling, Check, Gain, Trial};
+pub use waits::Waits;
 
 /// Evaluations in a row that make a finding stand.
 pub const TO_STAND: u32 = 3;
@@ -47,6 +49,9 @@ pub struct GateMemory {
     /// How well it did by the last evaluation that could tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
+    /// How long work waited then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
     /// What the pods are made from, as last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
@@ -96,12 +101,16 @@ impl GateMemory {
         let policy = &workload.policy.gate;
         self.note_template(workload.template.as_ref(), now);
         let settled = workload.is_settled(policy.warm_up, now);
-        self.age_retest(settled, policy, now);
+        self.age_retest(settled, backlog.is_some(), policy, now);
         let (last, opinion) = (self.counted, workload.opinion.as_ref().filter(|opinion| !self.is_mixed(opinion.at)));
         let signals = self.signals(workload, opinion, now);
+        let waits = opinion.map(|opinion| self.waits_now(workload, opinion, backlog, now));
         let fresh = self.count(opinion, policy, now);
         if let Some(opinion) = fresh {
             self.figures = self.figures.map(|figures| Figures { signals, ..figures });
+            if !matches!(opinion.lean, Lean::Unknown(_)) {
+                self.waits = waits;
+            }
             self.retest(opinion, last, policy);
         }
         let (current, class) = (workload.current(), workload.policy.class);
@@ -114,8 +123,21 @@ impl GateMemory {
         let (Some(last), Some(_)) = (self.counted, opinion) else {
             return SignalFigures::blended(before, &workload.measures, workload.current(), 1.0);
         };
-        let share = now.duration_since(last.0).as_secs_f64() / workload.policy.gate.window.as_secs_f64().max(1.0);
-        SignalFigures::blended(before, &workload.measures, workload.current(), share)
+        SignalFigures::blended(before, &workload.measures, workload.current(), share(last, workload, now))
+    }
+
+    /// How long work waits. What was before demand exceeded the replicas, or before all that were added are warm, is not
+    /// blended into it.
+    fn waits_now(&self, workload: &Workload, opinion: &Opinion, backlog: Option<Timestamp>, now: Timestamp) -> Waits {
+        let latest = Waits::now(opinion.facts.waits, workload);
+        let comparable = |last: &Moment| {
+            let growing = self.trial.is_some_and(|trial| trial.warm.is_none_or(|warm| warm > *last));
+            backlog.is_some_and(|since| since <= last.0) && !growing
+        };
+        match self.counted.filter(comparable) {
+            Some(last) => latest.blended(self.waits, share(last, workload, now)),
+            None => latest.blended(None, 1.0),
+        }
     }
 
     /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; an expired
@@ -126,11 +148,7 @@ impl GateMemory {
         policy: &GatePolicy,
         now: Timestamp,
     ) -> Option<&'a Opinion> {
-        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
-        self.slo_passed.take_if(|at| now >= at.plus(policy.window));
-        if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
-            self.forget();
-        }
+        self.expire(policy, now);
         let opinion = opinion.filter(|opinion| self.is_fresh(opinion, policy))?;
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
@@ -141,6 +159,22 @@ impl GateMemory {
         }
         self.passed = (opinion.lean == Lean::Allow).then(|| Passed { by: self.supporter() });
         Some(opinion)
+    }
+
+    /// Nobody looks: what is over by the clock ends, and quiet that nobody watched proves nothing.
+    pub(crate) fn rest(&mut self, policy: &GatePolicy, now: Timestamp) {
+        self.expire(policy, now);
+        self.age_retest(false, false, policy, now);
+        self.disturb();
+    }
+
+    fn expire(&mut self, policy: &GatePolicy, now: Timestamp) {
+        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
+        self.slo_passed.take_if(|at| now >= at.plus(policy.window));
+        self.ceiling.take_if(|ceiling| now >= ceiling.at.plus(policy.expiry));
+        if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
+            self.forget();
+        }
     }
 
     /// What is shown while nothing grows: the last verdict, until it is asked again.
@@ -154,9 +188,10 @@ impl GateMemory {
     /// What was seen a whole window ago says nothing about now, and is in a row with nothing. What stands, stands.
     fn forget(&mut self) {
         self.lean = None;
+        self.disturb();
         self.counts.retain(|count| count.standing.is_some());
         if self.counts.is_empty() {
-            self.figures = None;
+            (self.figures, self.waits) = (None, None);
         }
     }
 
@@ -207,4 +242,9 @@ impl GateMemory {
     fn supporter(&self) -> Option<RuleName> {
         self.counts.iter().find(|count| count.weight.supports()).map(|count| count.rule)
     }
+}
+
+/// The time since `last` over the window.
+fn share(last: Moment, workload: &Workload, now: Timestamp) -> f64 {
+    now.duration_since(last.0).as_secs_f64() / workload.policy.gate.window.as_secs_f64().max(1.0)
 }

@@ -79,7 +79,7 @@ fn under_retest(retest: &Retest, now: Option<Figures>) -> impl Iterator<Item = S
         let after = now.filter(|_| !life.is_running());
         let worse = match life.fate {
             Fate::Worse(_, what) => Some(what),
-            Fate::Retesting(_) | Fate::Resolved(_) | Fate::Again(_) => None,
+            Fate::Retesting(_) | Fate::Resolved(_) | Fate::Unseen(_) | Fate::Again(_) => None,
         };
         let shown = Shown::of(FindingName::Rule(life.rule), life.weight, state, (life.first, since));
         Shown { figures: Some((retest.before, after)), worse, ..shown }

@@ -1,6 +1,7 @@
 //! Marginal gain: whether replicas that were added brought what they should, and a ceiling for a while if they did not.
 
-use super::GateMemory;
+use super::waits::Waiting;
+use super::{GateMemory, Waits};
 use crate::facts::Checked;
 use crate::figures::{Throughput, WorkUnit};
 use crate::memory::Moment;
@@ -22,6 +23,9 @@ pub struct Trial {
     pub to: Replicas,
     /// Work done before.
     pub before: Throughput,
+    /// How long work waited before.
+    #[serde(default)]
+    pub waits: Waits,
     /// Since when all replicas are there and warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Moment>,
@@ -105,19 +109,18 @@ fn checklist(opinion: &Opinion) -> [Check; 3] {
 const STANDARD_ERRORS: f64 = 2.0;
 
 impl Trial {
-    /// Whether `after` shows that the replicas added brought less than half of their share, with no difference beyond the
-    /// noise between replicas. None while that can't be said: a missing sample never speaks against growth.
-    fn failed(&self, after: Throughput) -> Option<bool> {
+    /// Whether `after` shows that the replicas added surely brought less than half of their share: the noise between
+    /// replicas speaks for growth. None while that can't be said: a missing sample never speaks against it.
+    fn fell_short(&self, after: Throughput) -> Option<bool> {
         let (from, to) = (self.from.0, self.to.0);
         let alike = self.before.unit == after.unit && self.before.replicas == from && after.replicas == to;
         let (spread_before, spread_after) = self.before.spread.zip(after.spread).filter(|_| alike && from > 0)?;
         let share = f64::from(to.saturating_sub(from)) / f64::from(from);
         let gained = after.total - self.before.total;
-        let too_little = gained < self.before.total * share / 2.0;
         // One replica has no spread of its own; that of the others stands in.
         let spread_before = if from == 1 { spread_after } else { spread_before };
         let error = (f64::from(from) * spread_before.powi(2) + f64::from(to) * spread_after.powi(2)).sqrt();
-        Some(too_little && gained <= STANDARD_ERRORS * error)
+        Some(gained + STANDARD_ERRORS * error < self.before.total * share / 2.0)
     }
 }
 
@@ -149,19 +152,19 @@ impl GateMemory {
         }
         let before = self.figures.and_then(|figures| figures.throughput);
         let complete = before.filter(|before| before.replicas == from.0 && before.spread.is_some());
-        self.trial = complete.map(|before| Trial { at, from, to, before, warm: None });
+        let waits = self.waits.unwrap_or_default();
+        self.trial = complete.map(|before| Trial { at, from, to, before, waits, warm: None });
     }
 
     /// Goes on with the trial, and ends it if it can be said what growth brought.
     pub(super) fn try_on(&mut self, seen: &Backlog<'_>, policy: &GatePolicy, now: Timestamp) {
-        self.ceiling.take_if(|ceiling| now >= ceiling.at.plus(policy.expiry));
         let Some(mut trial) = self.trial.take() else { return };
         let over = trial.to != seen.current || now >= trial.at.plus(policy.expiry + policy.window);
         if over {
             return;
         }
         trial.warm = seen.settled.then(|| trial.warm.unwrap_or(Moment::of(now)));
-        match seen.opinion.map_or(Outcome::Open, |opinion| trial.result(seen, opinion, policy)) {
+        match seen.opinion.map_or(Outcome::Open, |opinion| trial.result(seen, self.waits, opinion, policy)) {
             Outcome::Open => self.trial = Some(trial),
             Outcome::Worthwhile => {}
             Outcome::Futile(gain) => {
@@ -186,16 +189,25 @@ enum Outcome {
 }
 
 impl Trial {
-    fn result(&self, seen: &Backlog<'_>, opinion: &Opinion, policy: &GatePolicy) -> Outcome {
+    fn result(&self, seen: &Backlog<'_>, waits: Option<Waits>, opinion: &Opinion, policy: &GatePolicy) -> Outcome {
         let whole: SignedDuration = policy.window.mul_f64(policy.thresholds.coverage);
         let since = self.warm.zip(seen.since).map(|(warm, since)| warm.0.max(since));
         let covered = since.is_some_and(|since| opinion.at.duration_since(since) >= whole);
         let known = covered && !matches!(opinion.lean, Lean::Unknown(_));
+        let waiting = self.waits.against(waits.unwrap_or_default());
+        if known && waiting == Waiting::Shorter {
+            return Outcome::Worthwhile;
+        }
+        // The users of inference wait: where nobody says how long, throughput alone proves nothing.
+        let no_shorter = match waiting {
+            Waiting::NoShorter => true,
+            Waiting::Untold => seen.class != Class::Inference,
+            Waiting::Shorter | Waiting::Unknown => false,
+        };
         let Some(after) = opinion.facts.figures.throughput.filter(|_| known) else { return Outcome::Open };
-        match self.failed(after) {
-            None => Outcome::Open,
+        match self.fell_short(after) {
             Some(false) => Outcome::Worthwhile,
-            Some(true) => Outcome::Futile(Gain {
+            Some(true) if no_shorter => Outcome::Futile(Gain {
                 from: self.from,
                 to: self.to,
                 before: self.before.total,
@@ -203,6 +215,7 @@ impl Trial {
                 unit: after.unit,
                 checks: checklist(opinion),
             }),
+            None | Some(true) => Outcome::Open,
         }
     }
 }

@@ -18,7 +18,7 @@ impl Rule for AddingJustified {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        if seen.covered >= seen.gate.window && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
+        if seen.covers_a_window() && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
             Says::Unopposed(Weight::Either, saturated::measured(seen))
         } else {
             Says::NotMine

@@ -23,7 +23,7 @@ impl Rule for OversizedGpu {
             below(gpu.activity(), limits.underused_below) && below(gpu.memory, limits.oversized_memory_below)
         };
         let queued = seen.servers.iter().any(|server| at_least(server.waiting, limits.waiting_from));
-        if seen.covered >= seen.gate.window && seen.most_gpus(empty) && !queued {
+        if seen.covers_a_window() && seen.most_gpus(empty) && !queued {
             Says::Found(Weight::Advice, measured(seen))
         } else {
             Says::NotMine

@@ -1,5 +1,6 @@
 //! The last clamp: minimum and maximum, and a ceiling of the gate.
 
+use super::pleas::Pleas;
 use crate::decision::{Reason, StepResult};
 use crate::gate::Ceiling;
 use crate::memory::Moment;
@@ -18,18 +19,22 @@ pub fn bounds(want: Replicas, min: Replicas, max: Replicas) -> StepResult {
     StepResult { after, reason }
 }
 
-/// `bounded` below `ceiling`, which limits growth only: it never lowers what runs, and never holds back the minimum.
+/// `bounded` below `ceiling`, which limits growth only: it never lowers what runs, never holds back the
+/// minimum, and a latency objective is heard against it as against a refusal.
 pub fn under_ceiling(
     bounded: StepResult,
     ceiling: &Ceiling,
-    current: Replicas,
-    min: Replicas,
+    (current, min): (Replicas, Replicas),
     policy: &GatePolicy,
+    pleas: &Pleas<'_>,
 ) -> StepResult {
     let wanted = bounded.after;
     let after = wanted.min(ceiling.replicas.max(current).max(min));
     if after == wanted {
         return bounded;
+    }
+    if let Some(heard) = pleas.objective(wanted, after, None) {
+        return heard;
     }
     let until = Moment(ceiling.at.plus(policy.expiry));
     StepResult { after, reason: Reason::Ceiling { wanted, ceiling: *ceiling, until } }

@@ -5,6 +5,7 @@ use crate::gate::Verdict;
 use crate::memory::Memory;
 use crate::opinion::Opinion;
 use crate::policy::{Class, Slo, Target};
+use crate::rules::RuleName;
 use crate::units::{Replicas, SignalName};
 use crate::world::{GateOverride, Workload};
 use jiff::Timestamp;
@@ -45,6 +46,11 @@ impl<'a> Pleas<'a> {
             let reason = Reason::GateOverridden { rule, because: reason.clone(), until: *until };
             return Some(StepResult { after: want, reason });
         }
+        self.objective(want, held, rule)
+    }
+
+    /// What passes for the sake of a latency objective of `want` where only `held` would, `rule` speaking against it.
+    pub(super) fn objective(&self, want: Replicas, held: Replicas, rule: Option<RuleName>) -> Option<StepResult> {
         let SloPlea { signal, step, queue_share } = self.slo?;
         let reason = Reason::SloOverride { signal: signal.clone(), rule, queue_share };
         Some(StepResult { after: want.min(held.plus(step)), reason })

@@ -5,6 +5,7 @@ use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
+use jiff::Timestamp;
 use wellfed_engine::evidence::{Evidence, GpuEvidence};
 use wellfed_engine::span::Span;
 
@@ -20,26 +21,26 @@ const POWER_MOVES: f64 = 0.05;
 const LARGEST_SWING: f64 = 0.5;
 
 impl History {
-    /// The GPUs that the pod had in any of the looks, in the order of their names.
+    /// The GPUs that the pod had in any of the looks, in the order of their names; it is Ready since the time beside it.
     pub(super) fn add_gpus<'a>(
         &'a self,
         evidence: &mut Evidence,
-        pod: Option<Id>,
+        pod: Option<(Id, Timestamp)>,
         looks: &[&'a Look],
         samples: &mut Samples<'a>,
     ) {
-        let Some(pod) = pod else { return };
+        let Some((pod, ready)) = pod else { return };
         let mut boards: Vec<Id> = looks.iter().flat_map(|look| look.boards_of(pod)).copied().collect();
         boards.sort_unstable_by_key(|board| self.boards.name(*board));
         boards.dedup();
         for board in boards {
             samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
-            evidence.gpus.push(self.gpu(board, samples));
+            let shared = self.is_shared(board, pod, ready);
+            evidence.gpus.push(GpuEvidence { shared, ..self.gpu(board, samples) });
         }
     }
 
     fn gpu(&self, board: Id, samples: &mut Samples<'_>) -> GpuEvidence {
-        let shared = self.is_shared(board);
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
         let power = self.power(board, samples).filter(|_| whole);
@@ -61,7 +62,6 @@ impl History {
             clock: samples.mean(Metric::Clock),
             product: self.product(board).and_then(Board::number),
             clocks_held: samples.mean(Metric::ClocksHeld),
-            shared,
             ..GpuEvidence::default()
         };
         let activity = if is_frozen(samples) { GpuEvidence::default() } else { activity(samples) };

@@ -97,6 +97,33 @@ async fn what_was_to_be_recorded_and_is_not_is_asked_for_directly_and_that_is_sa
     assert_eq!(told.not_recorded(), [Metric::Util]);
 }
 
+#[tokio::test]
+async fn a_recorded_value_is_at_most_two_intervals_old_and_nobody_sent_it() {
+    let mut lane = lane(|_| (StatusCode::OK, NONE), true).await;
+    lane.matchers = BTreeMap::from([("cluster".to_owned(), "a".to_owned())]);
+    lane.config.gpu_matchers = BTreeMap::from([("job".to_owned(), "dcgm-exporter".to_owned())]);
+
+    assert_eq!(
+        lane.of_recorded("wellfed:evidence_sm").unwrap().text(),
+        r#"wellfed:evidence_sm{cluster="a",instance=""} and last_over_time(wellfed:evidence_sm{cluster="a",instance=""}[2m])"#
+    );
+}
+
+#[tokio::test]
+async fn the_matchers_of_gpus_are_in_questions_about_gpus_alone() {
+    let mut lane = lane(|_| (StatusCode::OK, NONE), false).await;
+    lane.config.gpu_matchers = BTreeMap::from([("job".to_owned(), "dcgm-exporter".to_owned())]);
+
+    for metric in Metric::ALL {
+        let Some(question) = metric.query("60s", &lane.config.trainer) else { continue };
+        let query = lane.of_exporters(&question, metric).unwrap();
+        let selectors = promql::ages(&query);
+        let kept = selectors.iter().filter(|selector| selector.contains(r#"job="dcgm-exporter""#)).count();
+        let all = if metric.subject() == Subject::Gpu { selectors.len() } else { 0 };
+        assert_eq!(kept, all, "{metric:?}: {}", query.text());
+    }
+}
+
 #[test]
 fn looks_are_kept_for_the_longest_window_in_use() {
     let watched = |minutes: &[i64]| -> Vec<Watched> {

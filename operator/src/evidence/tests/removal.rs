@@ -62,3 +62,72 @@ proptest! {
         }
     }
 }
+
+/// Ten looks at GPU `g`, which does little for pod `a`; pod `b` has a row in those that `other` names.
+fn beside(other: impl Fn(i64) -> bool) -> Vec<Slice> {
+    shown(|pod, minute| pod == "a" || other(minute))
+}
+
+/// Ten looks at GPU `g`, which show the pods that `shows` names.
+fn shown(shows: impl Fn(&str, i64) -> bool) -> Vec<Slice> {
+    let look = |minute: i64| {
+        let mut slice = Slice::ending(at(minute));
+        for pod in ["a", "b"].into_iter().filter(|pod| shows(pod, minute)) {
+            let labels = [("namespace", "demo"), ("pod", pod), ("UUID", "g")];
+            for (metric, value) in [(Metric::Util, 22.0), (Metric::Engine, 0.22), (Metric::Sm, 0.12)] {
+                slice.take(metric, vec![row(value, &labels)]);
+            }
+        }
+        slice
+    };
+    (1..=10).map(look).collect()
+}
+
+fn shared(slices: Vec<Slice>, ready: i64) -> bool {
+    history(slices).evidence(&watched(0, &[("a", ready)])).unwrap().gpus[0].shared
+}
+
+#[test]
+fn a_gpu_stays_shared_where_the_last_looks_lack_the_other_pod() {
+    let refuses = |slices| {
+        let evidence = history(slices).evidence(&watched(0, &[("a", -60)])).unwrap();
+        matches!(wellfed_engine::judge(&evidence).lean, wellfed_engine::opinion::Lean::Refuse(_))
+    };
+
+    assert!(shared(beside(|minute| minute <= 8), -60));
+    assert!(!refuses(beside(|minute| minute <= 8)), "what is shared only advises");
+    assert!(refuses(beside(|_| false)), "the control");
+}
+
+#[test]
+fn a_pod_that_was_gone_when_its_successor_became_ready_does_not_share_its_gpu() {
+    // The look of minute 3 covers the last of one and the first of the other.
+    assert!(!shared(beside(|minute| minute <= 3), 3));
+    assert!(shared(beside(|minute| minute <= 4), 3));
+}
+
+#[test]
+fn a_gpu_is_its_pods_own_again_when_no_look_that_is_kept_shows_another() {
+    let mut kept = History::every(MINUTE);
+    for slice in beside(|minute| minute <= 4) {
+        kept.push(slice, MINUTE * 5);
+    }
+
+    assert!(!kept.evidence(&watched(0, &[("a", -60)])).unwrap().gpus[0].shared);
+}
+
+proptest! {
+    /// Kills the mutant that asks only the last look.
+    #[test]
+    fn no_row_that_is_gone_makes_a_shared_gpu_its_pods_own(
+        shows in prop::collection::vec(any::<bool>(), 10),
+        gone in (prop::sample::select(&["a", "b"][..]), 1..=10_i64),
+    ) {
+        let others = |minute: i64| shows[usize::try_from(minute - 1).unwrap()];
+        // Of what was seen once, nothing is known without it.
+        prop_assume!((1..=10).filter(|minute| others(*minute)).count() > 1);
+
+        prop_assert!(shared(beside(others), 0));
+        prop_assert!(shared(shown(|pod, minute| (pod, minute) != gone && (pod == "a" || others(minute))), 0));
+    }
+}

@@ -37,7 +37,7 @@ impl File {
         unique("workloads", workloads.iter().map(|one| one.id.name.clone()))?;
         let targets = workloads.iter().flat_map(|one| one.targets.iter().map(|(_, target)| target.clone()));
         unique("workloads: scaleTargetRef", targets)?;
-        check_changes(&self.changes, &workloads)?;
+        check_changes(&self.changes, &workloads, self.length.seconds())?;
         Ok(Checked { workloads })
     }
 
@@ -52,6 +52,8 @@ impl File {
         let readers = signals.map(|(at, signal)| Reader::of(entry, at, signal, intent.replicas));
         let readers: Vec<_> = readers.collect::<Result<_, _>>()?;
         self.check_names(entry, &intent.policy)?;
+        let bounds = (intent.policy.min.0, intent.policy.max.0);
+        entry.replicas.map_or(Ok(()), |replicas| check_replicas(replicas, bounds))?;
         // What only recommends would change nothing here.
         let mode = if intent.policy.mode == Mode::Paused { Mode::Paused } else { Mode::Auto };
         let policy = Policy { gpus_per_replica: Gpus(entry.pods.gpus), mode, ..intent.policy };
@@ -59,6 +61,8 @@ impl File {
         let targets = targets.map(|(pool, target)| {
             (self.pool_named(pool.pool.as_ref().map(|name| name.0.as_str())), target.name.clone())
         });
+        let targets: Vec<_> = targets.collect();
+        targets.iter().try_for_each(|(pool, _)| self.pools[*pool].check_fits(entry.pods.gpus))?;
         let work = Workload {
             selector: Selector { match_labels: BTreeMap::from([("app".to_owned(), name.clone())]) },
             name: name.clone(),
@@ -70,10 +74,10 @@ impl File {
         work.check()?;
         Ok(Subject {
             id: WorkloadId { namespace, name: name.clone(), uid: format!("{name}-{at}") },
-            targets: targets.collect(),
+            targets,
             readers,
             measures: intent.measures.iter().map(|(what, _)| *what).collect(),
-            replicas: entry.replicas.unwrap_or(policy.min.0).min(policy.max.0),
+            replicas: entry.replicas.unwrap_or(policy.min.0),
             policy,
             pod: entry.pods.clone(),
             rivals: entry.rivals,
@@ -123,27 +127,59 @@ impl PoolShape {
     fn check(&self) -> Result<(), Problem> {
         within("gpusPerNode", f64::from(self.gpus_per_node), 1.0, 16.0)?;
         within("nodes", f64::from(self.nodes), 0.0, 10_000.0)?;
+        if self.nodes == 0 && self.max_nodes.is_none() {
+            let problem = "is 0 without maxNodes, so that no replica could ever run there; raise nodes, set maxNodes, or \
+                           leave the pool out";
+            return Err(("nodes".into(), problem.into()));
+        }
         within("pricePerGpuHour", self.price_per_gpu_hour, 0.0, 1_000_000.0)?;
         self.max_nodes
             .map_or(Ok(()), |most| within("maxNodes", f64::from(most), f64::from(self.nodes.max(1)), 10_000.0))?;
         self.reclaimed_every.map_or(Ok(()), |mean| within("reclaimedEvery", mean.seconds(), 60.0, 366.0 * 86_400.0))
     }
+
+    /// A pod that no node can hold would wait for ever.
+    fn check_fits(&self, gpus: u32) -> Result<(), Problem> {
+        if gpus <= self.gpus_per_node {
+            return Ok(());
+        }
+        let problem = format!(
+            "is {gpus}, and a node of pool \"{}\" has {}; lower it, raise the pool's gpusPerNode, or name another pool",
+            self.name, self.gpus_per_node
+        );
+        Err(("pods.gpus".into(), problem))
+    }
 }
 
 /// Plays all changes in order, so that a wrong path is found at the start and not after a simulated week.
-fn check_changes(changes: &[Change], workloads: &[Subject]) -> Result<(), Problem> {
+fn check_changes(changes: &[Change], workloads: &[Subject], length: f64) -> Result<(), Problem> {
     let mut played: Vec<Workload> = workloads.iter().map(|one| one.work.clone()).collect();
     for (at, change) in changes.iter().enumerate() {
         let Some(workload) = played.iter_mut().find(|one| one.name == change.workload) else {
             let known = workloads.iter().map(|one| one.id.name.as_str());
             return Err((format!("changes[{at}].workload"), unknown(&change.workload, known)));
         };
+        if change.at.seconds() >= length {
+            let at_seconds = change.at.seconds();
+            let problem = format!(
+                "is {at_seconds} s, and the simulation is over after {length} s; set it earlier, or lengthen for"
+            );
+            return Err((format!("changes[{at}].at"), problem));
+        }
         for (path, value) in &change.set {
             let problem = |error: &dyn std::fmt::Display| (format!("changes[{at}].set.{path}"), error.to_string());
             *workload = workload.with(path, value).map_err(|error| problem(&error))?;
         }
     }
     Ok(())
+}
+
+fn check_replicas(replicas: u32, (min, max): (u32, u32)) -> Result<(), Problem> {
+    if (min..=max).contains(&replicas) {
+        return Ok(());
+    }
+    let problem = format!("is {replicas}; it must be from {min} to {max}, the manifest's minReplicas and maxReplicas");
+    Err(("replicas".into(), problem))
 }
 
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {

@@ -53,7 +53,9 @@ impl Server {
     }
 
     pub(super) fn take(&mut self, service: &Service, request: Arrival, start: f64, cpu_limit: Option<f64>) {
-        let crowded = cpu_limit.map_or(1.0, |limit| (self.leaves.len() as f64 / limit.max(0.01)).max(1.0));
+        // Who left before the start is among them until the step is over, and uses no core.
+        let inside = self.leaves.len() - self.leaves.partition_point(|(at, _)| *at <= start);
+        let crowded = cpu_limit.map_or(1.0, |limit| (inside as f64 / limit.max(0.01)).max(1.0));
         let ready = start + service.cpu_seconds_per_request * crowded;
         let begin = ready.max(self.gpu_free);
         self.gpu_free = begin + service.gpu_seconds_per_request;
