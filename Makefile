@@ -34,7 +34,7 @@ lint: require
 
 ## bench: speed, as counts and ratios
 bench: require
-	$(CARGO) bench --locked -p wellfed-engine -p wellfed
+	$(CARGO) bench --locked -p wellfed-engine -p wellfed -p wellfed-sim
 
 ## bench-gate: how often the gate is right, on both halves of the corpus; fails below the goal (target/bench/gate.json)
 bench-gate: require
