@@ -48,13 +48,13 @@ impl Facts {
 fn figures(seen: &Evidence) -> Figures {
     let fullest = largest(seen.gpus.iter().filter_map(|gpu| gpu.memory).map(|memory| memory.mean));
     // One that is no number makes the whole unknown: the mean of the others would hide it.
-    let qualities: Option<Vec<f64>> = seen.trainers.iter().filter_map(|trainer| trainer.quality).map(last).collect();
+    let qualities = seen.trainers.iter().filter_map(|trainer| trainer.quality).map(last);
     Figures {
         throughput: throughput(seen),
         activity: seen.gpu_mean(GpuEvidence::activity),
         latency: seen.server_mean(|server| server.whole_seconds),
         memory: fullest,
-        quality: qualities.and_then(|all| mean(all.into_iter())),
+        quality: mean_of_all(qualities),
         signals: SignalFigures::default(),
     }
     .rounded()
@@ -71,8 +71,9 @@ fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.reduce(f64::max)
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+/// None of none, and none where one of them is not known.
+fn mean_of_all(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let (sum, count) = values.try_fold((0.0, 0_u32), |(sum, count), value| Some((sum + value?, count + 1)))?;
     (count > 0).then(|| sum / f64::from(count))
 }
 
@@ -86,17 +87,14 @@ fn throughput(seen: &Evidence) -> Option<Throughput> {
 
 /// Over all servers; none where one of them does not say.
 fn queue_share(servers: &[ServerEvidence]) -> Option<f64> {
-    let most = servers.iter().map(|server| server.queue_share().map(|share| share.high.min(1.0)));
-    let all: Option<Vec<f64>> = most.collect();
-    mean(all?.into_iter())
+    mean_of_all(servers.iter().map(|server| server.queue_share().map(|share| share.high.min(1.0))))
 }
 
 /// Means over all servers; none where one of them lacks a sample.
 fn waits(servers: &[ServerEvidence]) -> Waits {
     let complete = |field: fn(&ServerEvidence) -> Option<Span>| {
         let whole = |server| field(server).filter(|span| span.low >= span.high).map(|span| span.mean);
-        let all: Option<Vec<f64>> = servers.iter().map(whole).collect();
-        mean(all?.into_iter())
+        mean_of_all(servers.iter().map(whole))
     };
     Waits {
         queue: complete(|server| server.queue_seconds),

@@ -176,8 +176,20 @@ impl Figures {
 /// could not be read back.
 pub(crate) fn significant(value: f64) -> Option<f64> {
     // Beyond these a number is not read back from JSON exactly as it was written, and is no figure of any work.
-    let value = if value.abs() < 1e-12 { 0.0 } else { value };
-    format!("{value:.5e}").parse().ok().filter(|rounded: &f64| rounded.abs() < 1e18)
+    match value.abs() {
+        0.0..1e-12 => Some(0.0),
+        1e-12..1e18 => Some(six_digits(value)),
+        _ => None,
+    }
+}
+
+/// Up to ten to the 22nd every power of ten is exact, and so the result is the double nearest to those digits. Each look
+/// at each workload comes here: nothing is printed to be read again.
+#[allow(clippy::cast_possible_truncation)] // an exponent between -13 and 18
+fn six_digits(value: f64) -> f64 {
+    let finer = 5 - value.abs().log10().floor() as i32;
+    let scale = 10.0_f64.powi(finer.abs());
+    if finer >= 0 { (value * scale).round() / scale } else { (value / scale).round() * scale }
 }
 
 #[cfg(test)]
