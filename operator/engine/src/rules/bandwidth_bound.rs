@@ -1,6 +1,6 @@
 //! GPUs wait for their own memory: how LLM decode works. More GPUs help, and fewer bytes would too.
 
-use super::{Rule, RuleName, Says, measure};
+use super::{Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
@@ -23,9 +23,8 @@ impl Rule for BandwidthBound {
 
 fn bound(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    gpu.dram.is_some_and(|dram| dram.at_least(limits.bandwidth_from))
-        && (gpu.sm.is_some_and(|sm| sm.below(limits.sm_busy_from))
-            || gpu.tensor.is_some_and(|tensor| tensor.below(limits.tensor_busy_from)))
+    at_least(gpu.dram, limits.bandwidth_from)
+        && (below(gpu.sm, limits.sm_busy_from) || below(gpu.tensor, limits.tensor_busy_from))
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {

@@ -40,8 +40,7 @@ impl Rule for Imbalance {
         let fullest = fullest(seen);
         let stray = (running_at_the_fullest(fullest, seen) / limits.imbalance_from).min(STRAY);
         let idle = count(seen, |server| rests(server, stray, seen));
-        let behind =
-            count(seen, |server| server.waiting.is_some_and(|waiting| waiting.below(fullest / limits.imbalance_from)));
+        let behind = count(seen, |server| below(server.waiting, fullest / limits.imbalance_from));
         let some_idle = idle > 0.0 && idle >= limits.idle_replicas_from * all;
         if fullest >= limits.imbalance_from * limits.waiting_from && 2.0 * behind >= all && some_idle {
             Says::Found(Weight::Veto, measured(fullest, idle, seen))

@@ -1,6 +1,6 @@
 //! The KV cache is full: a true limit, which more GPUs lift, and so may a smaller cache entry.
 
-use super::{Rule, RuleName, Says, measure};
+use super::{Rule, RuleName, Says, at_least, measure};
 use crate::evidence::{Evidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
@@ -32,9 +32,9 @@ impl Rule for KvPressure {
 /// Prefix caching keeps usage high without harm, so a full cache alone says nothing while none waits.
 fn full(server: &ServerEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let waiting = server.waiting.is_some_and(|waiting| waiting.at_least(limits.waiting_from));
-    let used = server.kv.is_some_and(|kv| kv.at_least(limits.kv_full_from));
-    let thrown_out = server.preemptions.is_some_and(|rate| rate.at_least(limits.preemptions_from));
+    let waiting = at_least(server.waiting, limits.waiting_from);
+    let used = at_least(server.kv, limits.kv_full_from);
+    let thrown_out = at_least(server.preemptions, limits.preemptions_from);
     thrown_out || (used && waiting)
 }
 

@@ -1,6 +1,6 @@
 //! Kernels are too small: the GPU waits for the next launch, and one CPU core for nothing else.
 
-use super::{Rule, RuleName, Says, measure};
+use super::{Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
@@ -20,7 +20,7 @@ impl Rule for LaunchBound {
 
     fn judge(&self, seen: &Evidence) -> Says {
         let cores_from = seen.gate.thresholds.launching_cores_from;
-        let launching = |one: &ContainerEvidence| one.cores.is_some_and(|cores| cores.at_least(cores_from));
+        let launching = |one: &ContainerEvidence| at_least(one.cores, cores_from);
         if !(seen.most_gpus(|gpu| small_kernels(gpu, seen)) && seen.most_containers(launching)) {
             return Says::NotMine;
         }
@@ -39,10 +39,10 @@ fn small_kernels(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     gpu.activity().is_some_and(|activity| {
         activity.at_least(limits.launch_active_from)
             && activity.below(limits.stuck_active_from)
-            && gpu.sm.is_some_and(|sm| sm.below(limits.launch_fill_below * activity.low))
-    }) && gpu.sm.is_some_and(|sm| sm.below(limits.launch_sm_below))
-        && gpu.dram.is_some_and(|dram| dram.below(limits.launch_dram_below))
-        && gpu.tensor.is_some_and(|tensor| tensor.below(limits.tensor_busy_from))
+            && below(gpu.sm, limits.launch_fill_below * activity.low)
+    }) && below(gpu.sm, limits.launch_sm_below)
+        && below(gpu.dram, limits.launch_dram_below)
+        && below(gpu.tensor, limits.tensor_busy_from)
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {

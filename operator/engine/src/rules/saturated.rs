@@ -1,9 +1,8 @@
 //! GPUs are busy with real work: more of them would help.
 
-use super::{Rule, RuleName, Says, measure};
+use super::{Rule, RuleName, Says, at_least, measure};
 use crate::evidence::{Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
-use crate::span::Span;
 
 /// Most GPUs active, and at work by SMs, memory bandwidth or tensor pipe.
 pub struct Saturated;
@@ -29,11 +28,10 @@ impl Rule for Saturated {
 /// Activity alone overstates: a kernel that spins counts as active. The bandwidth arm keeps LLM decode in.
 pub(super) fn at_work(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let from = |value: Option<Span>, threshold| value.is_some_and(|value| value.at_least(threshold));
-    from(gpu.activity(), limits.busy_from)
-        && (from(gpu.sm, limits.sm_busy_from)
-            || from(gpu.dram, limits.dram_busy_from)
-            || from(gpu.tensor, limits.tensor_busy_from))
+    at_least(gpu.activity(), limits.busy_from)
+        && (at_least(gpu.sm, limits.sm_busy_from)
+            || at_least(gpu.dram, limits.dram_busy_from)
+            || at_least(gpu.tensor, limits.tensor_busy_from))
 }
 
 pub(super) fn measured(seen: &Evidence) -> Vec<Measure> {

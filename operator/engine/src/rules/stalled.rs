@@ -1,6 +1,6 @@
 //! GPUs look busy and do nothing: a hang.
 
-use super::{Certainty, Rule, RuleName, Says, measure};
+use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{Evidence, GpuEvidence, ServerEvidence, TrainerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
@@ -37,22 +37,20 @@ impl Rule for Stalled {
 
 fn spinning(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let nothing = |value: Option<Span>| value.is_some_and(|value| value.below(limits.stuck_work_below));
+    let nothing = |value| below(value, limits.stuck_work_below);
     let still = match gpu.sm {
         Some(sm) => sm.below(limits.stuck_sm_below),
         None => !gpu.sm_lost && nothing(gpu.tensor) && nothing(gpu.dram),
     };
-    still
-        && gpu.activity().is_some_and(|activity| activity.at_least(limits.stuck_active_from))
-        && gpu.power.is_some_and(|power| power.below(limits.stuck_power_below))
+    still && at_least(gpu.activity(), limits.stuck_active_from) && below(gpu.power, limits.stuck_power_below)
 }
 
 /// A small model on a large card looks the same and serves well: an inference server must say itself that nothing comes
 /// out. Training seldom counts its tokens; where it does, they are believed.
 fn no_progress(seen: &Evidence) -> bool {
-    let below = seen.gate.thresholds.progress_below;
-    let stands = |server: &ServerEvidence| server.progress.is_some_and(|rate| rate.below(below));
-    let may_move = |rate: Option<Span>, lost: bool| rate.map_or(lost, |rate| !rate.below(below));
+    let limit = seen.gate.thresholds.progress_below;
+    let stands = |server: &ServerEvidence| below(server.progress, limit);
+    let may_move = |rate: Option<Span>, lost: bool| rate.map_or(lost, |rate| !rate.below(limit));
     let serves = |server: &ServerEvidence| may_move(server.progress, server.progress_lost);
     let trains = |trainer: &TrainerEvidence| may_move(trainer.throughput, trainer.throughput_lost);
     match seen.class {

@@ -1,6 +1,6 @@
 //! GPUs are hardly used, and nothing else explains it.
 
-use super::{Rule, RuleName, Says, measure};
+use super::{Rule, RuleName, Says, below, measure};
 use crate::evidence::{Evidence, GpuEvidence};
 use crate::opinion::{Quantity, Weight};
 use crate::policy::Class;
@@ -23,15 +23,15 @@ impl Rule for Underused {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        let below = seen.gate.thresholds.underused_below;
-        if !seen.most_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.below(below))) {
+        let limit = seen.gate.thresholds.underused_below;
+        if !seen.most_gpus(|gpu| below(gpu.activity(), limit)) {
             return Says::NotMine;
         }
         let weight = match seen.class {
             Class::Inference => Weight::Advice,
             Class::Training | Class::Batch => Weight::Veto,
         };
-        let measured = measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), below);
+        let measured = measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limit);
         Says::Unexplained(weight, measured.into_iter().collect())
     }
 }
