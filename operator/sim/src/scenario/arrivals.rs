@@ -76,14 +76,14 @@ impl Rate {
     }
 }
 
-fn one() -> f64 {
+pub(super) fn one() -> f64 {
     1.0
 }
 
-fn prompt_tokens() -> u32 {
+pub(super) fn prompt_tokens() -> u32 {
     512
 }
 
-fn output_tokens() -> u32 {
+pub(super) fn output_tokens() -> u32 {
     128
 }

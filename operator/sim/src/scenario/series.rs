@@ -1,5 +1,6 @@
 //! A rate that follows a recorded curve, as a day or a fortnight of a service does.
 
+use super::arrivals::{one, output_tokens, prompt_tokens};
 use super::{ScenarioError, Span};
 use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
@@ -147,16 +148,4 @@ fn rows(bytes: impl Read, column: &str) -> Result<Vec<(f64, f64)>, String> {
 
 fn column() -> String {
     "per_second".into()
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-fn prompt_tokens() -> u32 {
-    512
-}
-
-fn output_tokens() -> u32 {
-    128
 }
