@@ -202,11 +202,10 @@ impl Cycle {
     fn publish(&self, seen: &Observed, decided: &[Decided]) {
         let decisions: HashMap<&str, &Decision> =
             decided.iter().filter_map(|one| one.as_ref().ok()).map(|one| (one.id.uid.as_str(), one)).collect();
-        let watched = seen
-            .subjects
-            .iter()
-            .filter_map(by_uid)
-            .filter_map(|(uid, ready)| watched(decisions.get(uid)?, ready, seen.world.now));
+        let watched = seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| {
+            let pods = || (ready.ready_pods.clone(), ready.exits.clone());
+            watched(decisions.get(uid)?, &ready.resolved.policy, seen.world.now, pods)
+        });
         self.watched.send_replace(Arc::new(watched.collect()));
         let now = seen.world.now;
         for workload in &seen.world.workloads {

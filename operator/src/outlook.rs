@@ -1,36 +1,41 @@
 //! What a decision means for others: whom the gate's lane judges, and what the metrics show.
 
-use crate::evidence::Watched;
+use crate::evidence::{Exit, Watched, WatchedPod};
 use crate::metrics::Numbers;
-use crate::observe::Ready;
 use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::{GateMode, Policy, Target};
 use wellfed_engine::world::SignalValue;
 
-/// For the gate's lane: only while demand exceeds its target, and the gate is not off.
-pub fn watched(decision: &Decision, ready: &Ready, now: Timestamp) -> Option<Watched> {
+/// For the gate's lane: only while demand exceeds its target, and the gate is not off. `pods` are its Ready pods, and how
+/// its containers ended lately.
+pub fn watched(
+    decision: &Decision,
+    policy: &Policy,
+    now: Timestamp,
+    pods: impl FnOnce() -> (Vec<WatchedPod>, Vec<Exit>),
+) -> Option<Watched> {
     let since = decision.memory.demand_above_since?;
-    let policy = &ready.resolved.policy;
     if policy.gate.mode == GateMode::Off {
         return None;
     }
+    let (pods, exits) = pods();
     Some(Watched {
         uid: decision.id.uid.clone(),
         namespace: decision.id.namespace.clone(),
         class: policy.class,
         gate: policy.gate,
         since,
-        pods: ready.ready_pods.clone(),
-        exits: ready.exits.clone(),
+        pods,
+        exits,
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
     })
 }
 
 /// Whether one of the objectives is exceeded, and for as long as it says.
-pub fn slo_breached(decision: &Decision, policy: &Policy, now: Timestamp) -> bool {
+fn slo_breached(decision: &Decision, policy: &Policy, now: Timestamp) -> bool {
     policy.signals.iter().any(|signal| {
         let Target::Slo(slo) = signal.target else { return false };
         decision.memory.breached.get(&signal.name).is_some_and(|since| now >= since.plus(slo.breach_for))

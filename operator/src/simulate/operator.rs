@@ -6,10 +6,10 @@ use super::lane::Lane;
 use super::plant::Plant;
 use super::play::Witness;
 use super::scenario::{Scenario, Subject};
-use crate::evidence::{Watched, WatchedPod};
+use crate::evidence::{Exit, Watched, WatchedPod};
 use crate::intent::Measure;
 use crate::measures::latency;
-use crate::outlook::slo_breached;
+use crate::outlook::watched;
 use jiff::Timestamp;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
@@ -119,7 +119,8 @@ impl Operator {
             let written = write(decision, &self.world.workloads[at], at, cluster);
             let workload = &mut self.world.workloads[at];
             workload.memory = remember(decision, written, &workload.policy.behavior, self.world.now);
-            self.watched.extend(watched(decision, workload, &scenario.workloads[at], self.world.now));
+            let pods = || ready_pods(workload, &scenario.workloads[at]);
+            self.watched.extend(watched(decision, &workload.policy, self.world.now, pods));
         }
         Ok(decisions)
     }
@@ -142,13 +143,8 @@ fn write(decision: &Decision, workload: &Workload, at: usize, cluster: &mut Clus
     !actions.is_empty()
 }
 
-/// For the gate's lane: only while demand exceeds its target, and the gate is not off.
-fn watched(decision: &Decision, workload: &Workload, subject: &Subject, now: Timestamp) -> Option<Watched> {
-    let since = decision.memory.demand_above_since?;
-    let policy = &workload.policy;
-    if policy.gate.mode == GateMode::Off {
-        return None;
-    }
+/// Its Ready pods; nothing ever ends badly here.
+fn ready_pods(workload: &Workload, subject: &Subject) -> (Vec<WatchedPod>, Vec<Exit>) {
     let pods = workload.pods().filter_map(|pod| match pod.state {
         PodState::Ready { since } => Some(WatchedPod {
             name: pod.name.0.clone(),
@@ -159,15 +155,5 @@ fn watched(decision: &Decision, workload: &Workload, subject: &Subject, now: Tim
         }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
     });
-    Some(Watched {
-        uid: decision.id.uid.clone(),
-        namespace: decision.id.namespace.clone(),
-        class: policy.class,
-        gate: policy.gate,
-        since,
-        pods: pods.collect(),
-        exits: Vec::new(),
-        slo_breached: slo_breached(decision, policy, now),
-        sharded: policy.sharded(),
-    })
+    (pods.collect(), Vec::new())
 }
