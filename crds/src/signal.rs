@@ -71,8 +71,6 @@ pub enum SignalRole {
     Latency,
     /// Work done a second, such as tokens or samples. It asks for nothing: findings compare it before and after.
     Throughput,
-    /// How far a run has come, such as its steps. It asks for nothing.
-    Progress,
     /// How good the results are; larger is better, so of a loss use `1 / loss`. It asks for nothing: findings compare it before
     /// and after.
     Quality,

@@ -23,7 +23,6 @@ pub fn measures(id: &WorkloadId, resolved: &Resolved, signals: &[SignalState], l
         });
         let place = match what {
             Measure::Throughput => &mut measures.throughput,
-            Measure::Progress => &mut measures.progress,
             Measure::Quality => &mut measures.quality,
         };
         *place = believed(&value);
@@ -99,7 +98,7 @@ mod tests {
     fn each_role_gives_its_latest_value_and_what_nobody_measures_is_unknown() {
         let measures = measured(vec![(Measure::Throughput, 1200.0), (Measure::Quality, 0.81)]);
 
-        let wanted = Measures { throughput: Some(1200.0), latency: Some(0.3), progress: None, quality: Some(0.81) };
+        let wanted = Measures { throughput: Some(1200.0), latency: Some(0.3), quality: Some(0.81) };
         assert_eq!(measures, wanted);
     }
 

@@ -129,8 +129,6 @@ pub struct Measures {
     pub throughput: Option<f64>,
     /// The first latency signal, in its own unit (role Latency); less is better.
     pub latency: Option<f64>,
-    /// How far a run has come (role Progress).
-    pub progress: Option<f64>,
     /// How good the results are (role Quality); more is better.
     pub quality: Option<f64>,
 }

@@ -17,8 +17,6 @@ use wellfed_engine::units::SignalName;
 pub enum Measure {
     /// Work done a second.
     Throughput,
-    /// How far a run has come.
-    Progress,
     /// How good the results are; larger is better.
     Quality,
 }
@@ -28,7 +26,6 @@ pub(super) const fn measure(role: Option<SignalRole>) -> Option<Measure> {
     match role {
         None | Some(SignalRole::Demand | SignalRole::Latency) => None,
         Some(SignalRole::Throughput) => Some(Measure::Throughput),
-        Some(SignalRole::Progress) => Some(Measure::Progress),
         Some(SignalRole::Quality) => Some(Measure::Quality),
     }
 }

@@ -79,13 +79,12 @@ impl Operator {
     }
 
     /// Takes in what the signals of the workload number `at` say, and how its work goes.
-    pub fn read(&mut self, at: usize, subject: &Subject, signals: Vec<SignalState>, (rate, done): (f64, f64)) {
+    pub fn read(&mut self, at: usize, subject: &Subject, signals: Vec<SignalState>, throughput: f64) {
         let workload = &mut self.world.workloads[at];
         let says = |what| subject.measures.contains(&what);
         workload.measures = Measures {
             latency: latency(&workload.policy, &signals),
-            throughput: says(Measure::Throughput).then_some(rate),
-            progress: says(Measure::Progress).then_some(done),
+            throughput: says(Measure::Throughput).then_some(throughput),
             // No model tells how good its results are.
             quality: None,
         };

@@ -120,7 +120,7 @@ impl<'a> Play<'a> {
                             &workload.pools,
                             now,
                         );
-                        operator.read(at, subject, signals, (track.throughput, track.look.done));
+                        operator.read(at, subject, signals, track.throughput);
                     }
                 }
                 operator.look(now, self.scenario, &self.plant, &self.cluster);
