@@ -56,10 +56,9 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let current = workload.current();
     let mut trace = Trace::from(current);
 
-    let steps::Demand { result, troubles, silent } = steps::demand(workload, now);
-    let all_known = troubles.is_empty() && silent.is_empty();
+    let steps::Demand { result, raw, all_known, troubles, silent } = steps::demand(workload, now);
     let wanted = trace.take(Step::Demand, result);
-    let mut memory = noted(workload, wanted, all_known, now);
+    let mut memory = noted(workload, raw, all_known, now);
 
     let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
     memory.gate.look(workload, memory.demand_above_since, now);
@@ -68,6 +67,7 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let bounded = trace.take(Step::Bounds, bounded);
 
     let verdict = memory.gate.verdict(&policy.gate);
+    let verdict = memory.gate.recalled(verdict, memory.demand_above_since, &policy.gate, now);
     let ask = steps::Ask { want: bounded, current, min: policy.min };
     let gated = trace.take(Step::Gate, steps::gate(ask, verdict, &policy.gate, &pleas));
 

@@ -198,6 +198,12 @@ pub fn gap(gap: Gap) -> String {
         Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
         Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
+        Gap::Recalled { rule, until } => {
+            format!(
+                "{rule} refused before and was not looked for yet since demand came back; waits until {}",
+                moment(until.0)
+            )
+        }
         Gap::Retesting { rule } => format!("the pod template changed; whether that ended {rule} is being tested"),
         Gap::Counting { seen, needed } => format!("a cause shows, {seen} of {needed} evaluations"),
     }

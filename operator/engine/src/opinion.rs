@@ -1,6 +1,7 @@
 //! What the judge thinks of one workload on one look at its evidence.
 
 use crate::facts::Facts;
+use crate::memory::Moment;
 use crate::rules::RuleName;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,13 @@ pub enum Gap {
         seen: u32,
         /// Evaluations needed.
         needed: u32,
+    },
+    /// This cause refused before, under the same pod template, and was not looked for yet since demand came back.
+    Recalled {
+        /// What refused.
+        rule: RuleName,
+        /// Growth waits until then, at the longest.
+        until: Moment,
     },
     /// The pod template changed, and whether that ended this cause is not known yet.
     Retesting {

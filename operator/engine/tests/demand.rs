@@ -6,6 +6,7 @@ use wellfed_engine::reading::{Oddity, ReadFailure, Reading, Trouble};
 use wellfed_engine::testing::{
     NOW, Signal, at, average, broken, each, secs, server, unlimited_pool, unread, value, world,
 };
+use wellfed_engine::units::Replicas;
 use wellfed_engine::world::PodState;
 
 /// M1 (keda #965, #886, #3064, #3065, #1850): an empty, failed or late answer is never zero and never the minimum.
@@ -59,6 +60,45 @@ fn a_ready_replica_without_a_sample_is_told_also_while_growing() {
 
     assert_eq!(decision.wanted.0, 18);
     assert_eq!(decision.silent, [Silent { signal: "kv".into(), missing: 1, of: 3 }]);
+}
+
+/// A replica that turned Ready just now could not be scraped yet: the number waits for its sample, and the stabilisation
+/// window, which would hold the number for minutes, does not.
+#[test]
+fn replicas_too_new_for_a_sample_hold_the_number_and_leave_no_mark_in_the_window() {
+    let chat = |seconds| {
+        let pool = unlimited_pool().running(3).turned_ready(2, seconds);
+        server("chat").pool(pool).signal(each("queue", 10.0, &[Some(1.0), Some(1.0), Some(1.0)]))
+    };
+    let window = secs(300);
+
+    let new = world().workload(chat(59)).decision("chat");
+    let old = world().workload(chat(60)).decision("chat");
+
+    assert_eq!((new.wanted.0, old.wanted.0), (5, 5));
+    assert_eq!(new.steps[0].reason, Reason::SamplesMissing { signal: "queue".into(), missing: 2, of: 5 });
+    assert_eq!(new.silent, []);
+    assert_eq!(old.silent, [Silent { signal: "queue".into(), missing: 2, of: 5 }]);
+    assert_eq!(new.memory.desires.lowest(NOW, window), Some(Replicas(1)));
+    assert_eq!(old.memory.desires.lowest(NOW, window), Some(Replicas(5)));
+}
+
+/// New replicas damp growth like those that are not Ready yet.
+#[test]
+fn replicas_too_new_for_a_sample_damp_growth() {
+    let pool = unlimited_pool().running(3).turned_ready(2, 10);
+    let chat = server("chat").pool(pool).signal(each("queue", 10.0, &[Some(16.0), Some(16.0), Some(16.0)]));
+
+    assert_eq!(world().workload(chat).decision("chat").wanted.0, 5);
+}
+
+/// A new replica whose sample is nonsense is not excused.
+#[test]
+fn a_new_replica_with_an_unbelievable_sample_is_told() {
+    let pool = unlimited_pool().running(1).turned_ready(1, 10);
+    let chat = server("chat").pool(pool).signal(each("queue", 10.0, &[Some(1.0), Some(f64::NAN)]));
+
+    assert_eq!(world().workload(chat).decision("chat").silent, [Silent { signal: "queue".into(), missing: 1, of: 2 }]);
 }
 
 /// M7 (k/k #79158, #119788): a pod that never becomes Ready has no samples, and must not freeze the others.

@@ -84,14 +84,16 @@ fn one_quiet_evaluation_does_not_lift_a_veto_and_two_do() {
 }
 
 #[test]
-fn evaluations_without_evidence_lift_a_veto_like_quiet_ones() {
+fn evaluations_without_evidence_lift_a_veto_like_quiet_ones_and_growth_waits_two_windows_for_others() {
     let unseen = trainer("vision-train").running(4).wanting(8).on_unknown(OnUnknown::Allow).seen(|gpu, _| {
         *gpu = wellfed_engine::evidence::GpuEvidence::default();
     });
     let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).becomes(unseen);
 
-    assert_eq!(number(&world.clone().after(1)), 4);
-    assert_eq!(number(&world.after(2)), 8);
+    let refuses = |world: &Scenario| matches!(world.decision("vision-train").verdict, Verdict::Refuse { .. });
+    assert_eq!([1, 2].map(|looks| refuses(&world.clone().after(looks))), [true, false]);
+    // Two windows of ten minutes from when it was last in force, at the first of these evaluations.
+    assert_eq!([20, 21].map(|looks| number(&world.clone().after(looks))), [4, 8]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use wellfed_engine::evidence::ServerEvidence;
 use wellfed_engine::figures::{Figures, SignalFigures, Throughput, WorkUnit, Worse};
-use wellfed_engine::gate::{Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest, Waits};
+use wellfed_engine::gate::{Cause, Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest, Waits};
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
 use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Weight};
 use wellfed_engine::policy::Select;
@@ -206,6 +206,7 @@ fn everything_under_test() -> GateMemory {
             told: Some(0.001_234_56),
             backlog: Some(123_456.0),
         }),
+        cause: Some(Cause { rule: longest, at: now, misses: 1 }),
         template: Some("0123456789abcdef".repeat(8)),
         retest: Some(Retest { at: now, settled: Some(now), lapsed: true, before: figures, lives: vec![life; 10] }),
         trial: None,

@@ -178,7 +178,7 @@ impl GateMemory {
             self.retest_all(Moment::of(now));
             self.counts.clear();
             (self.lean, self.figures, self.waits) = (None, None, None);
-            (self.trial, self.ceiling) = (None, None);
+            (self.trial, self.ceiling, self.cause) = (None, None, None);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod count;
 mod life;
+mod recall;
 mod shown;
 mod trial;
 mod waits;
@@ -18,6 +19,7 @@ use trial::Backlog;
 
 pub use count::Count;
 pub use life::{Fate, GIVEN_UP_AFTER, Life, Retest, SHOWN_AFTERWARDS, State};
+pub use recall::{Cause, REMEMBERED};
 pub use shown::{MOST_SHOWN, Shown};
 pub use trial::{CHECKLIST, Ceiling, Check, Gain, Trial};
 pub use waits::Waits;
@@ -52,6 +54,9 @@ pub struct GateMemory {
     /// How long work waited then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
+    /// What refused last, and was not disproved since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// What the pods are made from, as last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
@@ -153,6 +158,7 @@ impl GateMemory {
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
         count::add(&mut self.counts, opinion);
+        self.recall(opinion);
         self.drop_the_least();
         if !matches!(opinion.lean, Lean::Unknown(_)) {
             self.figures = Some(opinion.facts.figures);

@@ -1,6 +1,6 @@
 //! What the signals ask for: the largest proposal, held where a signal can't be believed.
 
-use super::proposal::{Proposal, propose};
+use super::proposal::{Gaps, Proposal, propose};
 use super::slo::{SloSays, slo};
 use crate::decision::{Reason, Silent, StepResult};
 use crate::policy::{SignalPolicy, Target};
@@ -17,6 +17,10 @@ pub const START_GRACE: SignedDuration = SignedDuration::from_mins(15);
 pub struct Demand {
     /// The number and why.
     pub result: StepResult,
+    /// What the windows store: the number, before replicas that are too new to have a sample held it.
+    pub raw: Replicas,
+    /// Whether every Ready replica is known by every signal.
+    pub all_known: bool,
     /// Every signal in trouble.
     pub troubles: Vec<(SignalName, Trouble)>,
     /// Every signal that lacks a Ready replica's sample.
@@ -39,13 +43,18 @@ pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
         // The first of equals wins.
         best = heard.ask.filter(|ask| best.as_ref().is_none_or(|best| ask.replicas > best.replicas)).or(best);
     }
+    let asked = best.as_ref().map(|ask| ask.replicas);
+    let all_known = hold.is_none() && troubles.is_empty();
+    let passing = !all_known && troubles.is_empty() && silent.is_empty();
     let result = match (best, hold) {
         (Some(ask), None) => ask.result(current),
         (Some(ask), Some(_)) if ask.replicas >= current => ask.result(current),
         (_, Some(hold)) => StepResult { after: current, reason: hold.reason() },
         (None, None) => StepResult { after: current, reason: Reason::Unchanged },
     };
-    Demand { result: not_starting(result, workload, now), troubles, silent }
+    let result = not_starting(result, workload, now);
+    let raw = asked.filter(|_| passing).unwrap_or(result.after).min(result.after);
+    Demand { result, raw, all_known, troubles, silent }
 }
 
 /// What one signal makes of it.
@@ -70,10 +79,10 @@ fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Wo
         }
     }
     let proposal =
-        state.map_or(Proposal::Trouble(Trouble::Missing), |state| propose(signal.target, &state.value, workload));
+        state.map_or(Proposal::Trouble(Trouble::Missing), |state| propose(signal.target, &state.value, workload, now));
     let trouble = match proposal {
-        Proposal::Number { replicas, value, target, missing: (missing, of) } => {
-            let hold = (missing > 0).then_some(Hold { name, why: Doubt::Samples { missing, of } });
+        Proposal::Number { replicas, value, target, gaps } => {
+            let hold = (gaps.missing + gaps.new > 0).then_some(Hold { name, why: Doubt::Samples(gaps) });
             let ask = Some(Ask { name, replicas, why: Why::Measured { value, target } });
             return Heard { ask, hold, trouble: None };
         }
@@ -128,22 +137,24 @@ struct Hold<'a> {
 }
 
 enum Doubt {
-    Samples { missing: u32, of: u32 },
+    Samples(Gaps),
     Signal(Trouble),
 }
 
 impl Hold<'_> {
     fn silent(&self) -> Option<Silent> {
         match self.why {
-            Doubt::Samples { missing, of } => Some(Silent { signal: self.name.clone(), missing, of }),
-            Doubt::Signal(_) => None,
+            Doubt::Samples(Gaps { missing, of, .. }) if missing > 0 => {
+                Some(Silent { signal: self.name.clone(), missing, of })
+            }
+            Doubt::Samples(_) | Doubt::Signal(_) => None,
         }
     }
 
     fn reason(&self) -> Reason {
         let signal = self.name.clone();
         match self.why {
-            Doubt::Samples { missing, of } => Reason::SamplesMissing { signal, missing, of },
+            Doubt::Samples(Gaps { missing, new, of }) => Reason::SamplesMissing { signal, missing: missing + new, of },
             Doubt::Signal(trouble) => Reason::SignalsUnavailable { signal, trouble },
         }
     }

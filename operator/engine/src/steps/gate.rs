@@ -3,6 +3,7 @@
 use super::pleas::Pleas;
 use crate::decision::{Reason, StepResult};
 use crate::gate::Verdict;
+use crate::opinion::Gap;
 use crate::policy::{GateMode, GatePolicy, OnUnknown};
 use crate::units::Replicas;
 
@@ -41,7 +42,11 @@ pub fn gate(ask: Ask, verdict: Verdict, policy: &GatePolicy, pleas: &Pleas<'_>) 
             reason
         }
         (Verdict::Unknown(gap), mode) => {
-            let then = if mode == GateMode::Enforce { policy.on_unknown } else { OnUnknown::Allow };
+            let then = match (mode, gap) {
+                (GateMode::Enforce, Gap::Recalled { .. }) => OnUnknown::Hold,
+                (GateMode::Enforce, _) => policy.on_unknown,
+                (GateMode::Advise | GateMode::Off, _) => OnUnknown::Allow,
+            };
             let reason = Reason::GateUnknown { gap, then };
             if then == OnUnknown::Allow {
                 return pass(reason);

@@ -16,7 +16,7 @@ pub use capacity::capacity;
 pub use demand::{Demand, demand};
 pub use gate::{Ask, gate};
 pub use pleas::{Pleas, SloPlea};
-pub use proposal::{Proposal, propose};
+pub use proposal::{FIRST_SAMPLE, Gaps, Proposal, propose};
 pub use slo::{SloSays, breached, slo};
 pub use split::{Split, split};
 pub use stabilise::stabilise;

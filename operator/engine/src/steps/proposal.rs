@@ -3,7 +3,8 @@
 use crate::policy::{Behavior, Target};
 use crate::reading::{Oddity, ReadFailure, Reading, Trouble};
 use crate::units::{PodName, Replicas};
-use crate::world::{SignalValue, Workload};
+use crate::world::{PodState, SignalValue, Workload};
+use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
@@ -18,15 +19,29 @@ pub enum Proposal {
         value: f64,
         /// Its target.
         target: f64,
-        /// Ready replicas without a believable value, out of all Ready replicas.
-        missing: (u32, u32),
+        /// Ready replicas without a believable value.
+        gaps: Gaps,
     },
     /// Nothing usable.
     Trouble(Trouble),
 }
 
+/// A replica that is Ready for less long may not have been scraped yet: the default of Prometheus' `scrape_interval`.
+pub const FIRST_SAMPLE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Ready replicas without a believable value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// That should have one.
+    pub missing: u32,
+    /// Too new to have one.
+    pub new: u32,
+    /// All Ready replicas.
+    pub of: u32,
+}
+
 /// What `value` asks for, `current` replicas being asked for now.
-pub fn propose(target: Target, value: &SignalValue, workload: &Workload) -> Proposal {
+pub fn propose(target: Target, value: &SignalValue, workload: &Workload, now: Timestamp) -> Proposal {
     if !(target.number() > 0.0 && target.number().is_finite()) {
         return Proposal::Trouble(Trouble::Implausible(Oddity::NotANumber));
     }
@@ -35,7 +50,7 @@ pub fn propose(target: Target, value: &SignalValue, workload: &Workload) -> Prop
             Ok(value) => external(target, value, workload),
             Err(trouble) => Proposal::Trouble(trouble),
         },
-        SignalValue::Pods(rows) => of_pods(target.number(), rows, workload),
+        SignalValue::Pods(rows) => of_pods(target.number(), rows, workload, now),
         SignalValue::PodsUnread(reading) => {
             Proposal::Trouble(reading.trouble().unwrap_or(Trouble::Failed(ReadFailure::NotAVector)))
         }
@@ -57,7 +72,7 @@ fn external(target: Target, value: f64, workload: &Workload) -> Proposal {
         Target::Value(_) if workload.ready() == Replicas::ZERO => current,
         Target::Value(aim) => ceiling(value * f64::from(workload.ready().0) / aim),
     };
-    Proposal::Number { replicas, value, target: target.number(), missing: (0, 0) }
+    Proposal::Number { replicas, value, target: target.number(), gaps: Gaps::default() }
 }
 
 /// How HPA sees the pods of a Pods metric.
@@ -68,35 +83,40 @@ struct Groups {
     known: u32,
     /// Ready, without a believable value.
     missing: u32,
+    /// Ready too lately to have one: set aside like those that are not Ready.
+    new: u32,
     /// Live, but not Ready: they count as nothing when growing, and not at all when shrinking. HPA does so for CPU; for
     /// other metrics it adds what a running pod reports before it is Ready, which makes crash loops grow.
     unready: u32,
     trouble: Option<Trouble>,
 }
 
-fn of_pods(target: f64, rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Proposal {
-    let groups = grouped(rows, workload);
+type Samples = BTreeMap<PodName, Reading<f64>>;
+
+fn of_pods(target: f64, rows: &Samples, workload: &Workload, now: Timestamp) -> Proposal {
+    let groups = grouped(rows, workload, now);
     if groups.known == 0 {
         return Proposal::Trouble(groups.trouble.unwrap_or(Trouble::Missing));
     }
     let replicas = from_groups(&groups, target, workload.current(), &workload.policy.behavior);
-    let missing = (groups.missing, groups.missing + groups.known);
-    Proposal::Number { replicas, value: groups.sum, target, missing }
+    let Groups { sum: value, known, missing, new, .. } = groups;
+    Proposal::Number { replicas, value, target, gaps: Gaps { missing, new, of: known + missing + new } }
 }
 
-fn grouped(rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Groups {
+fn grouped(rows: &Samples, workload: &Workload, now: Timestamp) -> Groups {
     let mut groups = Groups::default();
     let mut rows = Rows::of(rows);
     for pod in workload.pods().filter(|pod| pod.is_live()) {
-        if !pod.is_ready() {
+        let PodState::Ready { since } = pod.state else {
             groups.unready += 1;
             continue;
-        }
+        };
         match rows.find(&pod.name).unwrap_or(&Reading::Missing).believed() {
             Ok(value) => {
                 groups.sum += value;
                 groups.known += 1;
             }
+            Err(Trouble::Missing) if now.duration_since(since) < FIRST_SAMPLE => groups.new += 1,
             Err(trouble) => {
                 groups.missing += 1;
                 groups.trouble = groups.trouble.or(Some(trouble));
@@ -108,12 +128,12 @@ fn grouped(rows: &BTreeMap<PodName, Reading<f64>>, workload: &Workload) -> Group
 
 /// Rows, found without a search where pods come in the order of their names.
 struct Rows<'a> {
-    all: &'a BTreeMap<PodName, Reading<f64>>,
+    all: &'a Samples,
     ahead: btree_map::Range<'a, PodName, Reading<f64>>,
 }
 
 impl<'a> Rows<'a> {
-    fn of(all: &'a BTreeMap<PodName, Reading<f64>>) -> Self {
+    fn of(all: &'a Samples) -> Self {
         Self { all, ahead: all.range(..) }
     }
 
@@ -132,7 +152,7 @@ impl<'a> Rows<'a> {
 fn from_groups(groups: &Groups, target: f64, current: Replicas, behavior: &Behavior) -> Replicas {
     let ratio = groups.sum / (target * f64::from(groups.known));
     let growing = ratio > 1.0;
-    let unready = if growing { groups.unready } else { 0 };
+    let unready = if growing { groups.unready + groups.new } else { 0 };
     if groups.missing == 0 && unready == 0 {
         return if tolerated(ratio, behavior) { current } else { ceiling(groups.sum / target) };
     }

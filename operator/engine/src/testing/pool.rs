@@ -70,6 +70,12 @@ impl PoolBuilder {
         self.pods(pods, PodState::Ready { since: at(-3600) }, true)
     }
 
+    /// So many pods that turned Ready so many seconds ago.
+    #[must_use]
+    pub fn turned_ready(self, pods: u32, seconds: i64) -> Self {
+        self.pods(pods, PodState::Ready { since: at(-seconds) }, true)
+    }
+
     /// So many pods that no node took, made so many seconds ago.
     #[must_use]
     pub fn pending(self, pods: u32, seconds: i64) -> Self {
