@@ -84,7 +84,7 @@ fn one_quiet_evaluation_does_not_lift_a_veto_and_two_do() {
 }
 
 #[test]
-fn evaluations_without_evidence_lift_a_veto_like_quiet_ones_and_growth_waits_two_windows_for_others() {
+fn evaluations_without_evidence_lift_a_veto_like_quiet_ones_and_growth_waits_a_window_and_a_half_for_others() {
     let unseen = trainer("vision-train").running(4).wanting(8).on_unknown(OnUnknown::Allow).seen(|gpu, _| {
         *gpu = wellfed_engine::evidence::GpuEvidence::default();
     });
@@ -92,8 +92,8 @@ fn evaluations_without_evidence_lift_a_veto_like_quiet_ones_and_growth_waits_two
 
     let refuses = |world: &Scenario| matches!(world.decision("vision-train").verdict, Verdict::Refuse { .. });
     assert_eq!([1, 2].map(|looks| refuses(&world.clone().after(looks))), [true, false]);
-    // Two windows of ten minutes from when it was last in force, at the first of these evaluations.
-    assert_eq!([20, 21].map(|looks| number(&world.clone().after(looks))), [4, 8]);
+    // A window of ten minutes and a half from when it was last in force, at the first of these evaluations.
+    assert_eq!([15, 16].map(|looks| number(&world.clone().after(looks))), [4, 8]);
 }
 
 #[test]

@@ -10,8 +10,8 @@ use wellfed_engine::testing::{Scenario, WorkloadBuilder, at, server, world};
 
 const NAME: &str = "chat";
 const HOUR: i64 = 3_600;
-/// Two windows of five minutes.
-const WAIT: i64 = 600;
+/// One and a half windows of ten minutes.
+const WAIT: i64 = 900;
 
 fn chat() -> WorkloadBuilder {
     server(NAME).running(4).template("one")
@@ -73,7 +73,7 @@ fn one_look_that_finds_the_gpus_at_work_lets_growth_pass() {
 }
 
 #[test]
-fn without_any_evidence_growth_waits_for_two_windows_and_no_longer() {
+fn without_any_evidence_growth_waits_for_a_window_and_a_half_and_no_longer() {
     let evening = back(refused_and_quiet(HOUR));
 
     assert_eq!(number(&evening.clone().later(WAIT - 1)), 4);

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 /// A cause is remembered for this long after it last refused: a weekend without load mends nothing.
 pub const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Growth waits for this many windows of the gate after demand came back: one to gather evidence, one to judge it.
-const WINDOWS: i32 = 2;
+/// Growth waits for a window of the gate, in which evidence is gathered, and half of one, in which it is judged.
+fn patience(policy: &GatePolicy) -> SignedDuration {
+    policy.window.saturating_mul(3) / 2
+}
 
 /// What refused last under the present pod template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +55,7 @@ impl GateMemory {
     pub fn recalled(&self, verdict: Verdict, since: Option<Timestamp>, policy: &GatePolicy, now: Timestamp) -> Verdict {
         let Some(cause) = self.cause.filter(|cause| now < cause.at.plus(REMEMBERED)) else { return verdict };
         let begun = Moment::of(since.unwrap_or(now)).max(cause.at);
-        let until = Moment(begun.plus(policy.window.saturating_mul(WINDOWS)));
+        let until = Moment(begun.plus(patience(policy)));
         match verdict {
             Verdict::Unknown(Gap::Retesting { .. }) => verdict,
             Verdict::Unknown(_) if now < until.0 => Verdict::Unknown(Gap::Recalled { rule: cause.rule, until }),
