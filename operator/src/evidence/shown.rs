@@ -179,7 +179,9 @@ mod tests {
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
         let mut lines = |missing: &[bool]| {
-            missing.iter().for_each(|missing| told.attribution(*missing));
+            for missing in missing {
+                told.attribution(*missing);
+            }
             String::from_utf8(log.0.lock().unwrap().clone())
                 .unwrap()
                 .matches("no series of a GPU carries a pod")

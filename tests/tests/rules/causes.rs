@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::stage::{Case, Stage, wish};
 use std::time::Duration;
 
-/// G5 (ROCm exporter #34), by the field names of DCGM 4.6; the limit is that of the product.
+/// G5 (`ROCm` exporter #34), by the field names of DCGM 4.6; the limit is that of the product.
 const HUNG: Gauges = &[
     ("DCGM_FI_DEV_GPU_UTIL", 100.0),
     ("DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 1.0),

@@ -14,7 +14,7 @@ fn prometheus(query: &str) -> Value {
 }
 
 /// A workload `chat` of this namespace and uid, with one signal of ten a replica.
-fn chat(namespace: &str, uid: &str, generation: i64, source: Value) -> Value {
+fn chat(namespace: &str, uid: &str, generation: i64, source: &Value) -> Value {
     let target = json!({ "type": "AverageValue", "averageValue": "10" });
     json!({
         "apiVersion": "wellfed.dev/v1alpha1", "kind": "GpuWorkload",
@@ -72,7 +72,7 @@ fn failures(observed: &Observed) -> Vec<u32> {
 fn a_failed_question_counts_as_lost_without_any_pod() {
     let after_four = |says: Result<Vec<f64>, ReadFailure>| {
         let (mut recall, mut answers) = (Recall::default(), Answers::new());
-        let asleep = [chat("demo", "u", 1, json!({ "vllm": {} }))];
+        let asleep = [chat("demo", "u", 1, &json!({ "vllm": {} }))];
         let mut observed = seen(&asleep, 0, &answers, &mut recall);
         for _ in 0..4 {
             answer(&mut answers, &observed.asks, |_| says.clone());
@@ -90,7 +90,7 @@ fn a_failed_question_counts_as_lost_without_any_pod() {
 fn a_question_that_was_just_changed_is_not_an_empty_queue() {
     let (mut recall, mut answers) = (Recall::default(), Answers::new());
     recall.remember("u", Memory { adoption: Adoption::Done, ..Memory::default() });
-    let old = [chat("demo", "u", 1, prometheus("sum(depth)"))];
+    let old = [chat("demo", "u", 1, &prometheus("sum(depth)"))];
     let asks = seen(&old, 20, &answers, &mut recall).asks;
     answer(&mut answers, &asks, |_| Ok(vec![200.0]));
     let numbers = |observed: &Observed| {
@@ -100,7 +100,7 @@ fn a_question_that_was_just_changed_is_not_an_empty_queue() {
     let before = seen(&old, 20, &answers, &mut recall);
     assert_eq!(numbers(&before), (20, 20));
 
-    let changed = seen(&[chat("demo", "u", 2, prometheus("max(depth)"))], 20, &answers, &mut recall);
+    let changed = seen(&[chat("demo", "u", 2, &prometheus("max(depth)"))], 20, &answers, &mut recall);
 
     assert_ne!(changed.asks, asks);
     let signal = &changed.world.workloads[0].signals[0];
@@ -112,7 +112,7 @@ fn a_question_that_was_just_changed_is_not_an_empty_queue() {
 #[test]
 fn aibrix_436_two_workloads_with_one_signal_name_share_no_failures_and_no_memory() {
     let (mut recall, mut answers) = (Recall::default(), Answers::new());
-    let of = |namespace, uid| chat(namespace, uid, 1, prometheus("sum(depth)"));
+    let of = |namespace, uid| chat(namespace, uid, 1, &prometheus("sum(depth)"));
     let both = [of("demo", "u1"), of("web", "u2")];
     let mut observed = seen(&both, 4, &answers, &mut recall);
     for _ in 0..3 {
