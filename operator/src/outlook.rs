@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::{GateMode, Policy, Target};
-use wellfed_engine::world::SignalValue;
+use wellfed_engine::units::WorkloadId;
+use wellfed_engine::world::{SignalValue, Workload};
 
 /// For the gate's lane: only while demand exceeds its target, and the gate is not off. `pods` are its Ready pods, and how
 /// its containers ended lately.
@@ -56,8 +57,14 @@ pub fn numbers(decision: &Decision) -> Numbers {
     }
 }
 
+/// The signals of a workload, and when the oldest sample of each was taken, where it can be read.
+pub fn signal_times(workload: &Workload) -> impl Iterator<Item = (&WorkloadId, &str, Option<Timestamp>)> {
+    let signals = workload.policy.signals.iter().zip(&workload.signals);
+    signals.map(|(policy, signal)| (&workload.id, policy.name.0.as_str(), oldest(&signal.value)))
+}
+
 /// When the oldest of a signal's samples was taken.
-pub fn oldest(value: &SignalValue) -> Option<Timestamp> {
+fn oldest(value: &SignalValue) -> Option<Timestamp> {
     match value {
         SignalValue::External(reading) | SignalValue::PodsUnread(reading) => reading.at(),
         SignalValue::Pods(rows) => rows.values().filter_map(wellfed_engine::reading::Reading::at).min(),

@@ -304,3 +304,22 @@ fn found(rule: RuleName, weight: Weight) -> Finding {
 fn opinion(at_seconds: i64, findings: &[Finding]) -> Opinion {
     Opinion { at: at(at_seconds), lean: Lean::Allow, findings: findings.to_vec(), facts: Facts::default() }
 }
+
+/// §5.55 (prometheus-adapter #644, dcgm-exporter #42): evidence that is there at every second look neither lifts a refusal
+/// nor keeps it from being counted again.
+#[test]
+fn evidence_that_comes_and_goes_keeps_a_refusal() {
+    let unseen = || {
+        let blank = wellfed_engine::evidence::GpuEvidence::default();
+        trainer("vision-train").running(4).wanting(8).on_unknown(OnUnknown::Allow).seen(|gpu, _| *gpu = blank)
+    };
+    let starved = || starved_trainer().on_unknown(OnUnknown::Allow);
+    let mut world = world().workload(starved()).after(EVALUATIONS_TO_VETO);
+    for look in 0..10 {
+        world = world.becomes(if look % 2 == 0 { unseen() } else { starved() }).after(1);
+
+        let decision = world.decision("vision-train");
+        assert!(matches!(decision.verdict, Verdict::Refuse { rule: RuleName::DataLoader, .. }), "look {look}");
+        assert_eq!(decision.number.0, 4, "look {look}");
+    }
+}
