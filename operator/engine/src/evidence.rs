@@ -98,6 +98,9 @@ pub struct GpuEvidence {
     /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
     #[serde(default)]
     pub memory: Option<Span>,
+    /// The most of it that was in use at one time, 0–1.
+    #[serde(default)]
+    pub memory_peak: Option<Span>,
     /// Standard deviation of `memory` within the window, 0–0.5.
     #[serde(default)]
     pub memory_swing: Option<Span>,

@@ -168,7 +168,7 @@ fn the_worst_memory_fits_into_four_kibibytes() {
 fn everything_under_test() -> GateMemory {
     let now = Moment(at(86_400));
     let work =
-        Throughput { unit: WorkUnit::Trained, total: 0.001_234_56, replicas: 10_000, spread: Some(0.000_123_456) };
+        Throughput { unit: WorkUnit::TrainedTokens, total: 0.001_234_56, replicas: 10_000, spread: Some(0.000_123_456) };
     let figures = Figures {
         throughput: Some(work),
         activity: Some(0.001_234_56),
@@ -191,7 +191,7 @@ fn everything_under_test() -> GateMemory {
         to,
         before: 0.001_234_56,
         after: 0.001_234_57,
-        unit: WorkUnit::Trained,
+        unit: WorkUnit::TrainedTokens,
         checks: [Check::Unknown; 3],
     };
     GateMemory {

@@ -23,6 +23,9 @@ pub struct ServerEvidence {
     pub progress: Option<Span>,
     /// `progress` was measured here within the last day and is missing now: nobody knows whether it stands still.
     pub progress_lost: bool,
+    /// `progress` counts answers, since tokens are not counted.
+    #[serde(default)]
+    pub answers: bool,
     /// Time that a request waits in the engine's queue, seconds.
     #[serde(default)]
     pub queue_seconds: Option<Span>,
