@@ -41,4 +41,5 @@ pub mod status;
 pub mod stuck;
 pub mod templates;
 pub mod told;
+mod undo;
 pub mod watch;

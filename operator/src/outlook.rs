@@ -29,6 +29,7 @@ pub fn watched(
         since,
         pods,
         exits,
+        demand_falls: decision.memory.desires.falls(now, policy.gate.window),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
     })

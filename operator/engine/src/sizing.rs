@@ -1,8 +1,8 @@
 //! How much GPU memory a model needs, and on which pools it fits.
 
 use crate::money::Money;
-use crate::policy::{Class, Policy};
-use crate::units::PoolName;
+use crate::policy::{Class, Policy, PoolPolicy};
+use crate::units::{Gpus, PoolName, Replicas};
 use serde::{Deserialize, Serialize};
 
 /// What a model's memory depends on.
@@ -101,39 +101,88 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Gigabytes that the workload's model may use here: those of one replica, or of all where it is split over them.
+    /// Gigabytes of one GPU.
+    fn each(&self) -> Option<f64> {
+        Some(f64::from(self.memory?) * 1_048_576.0 / 1e9)
+    }
+
+    /// Gigabytes that the workload's model may use here.
     fn room(&self, policy: &Policy) -> Option<f64> {
-        let replicas = if policy.sharded() { policy.max.0 } else { 1 };
-        let gpus = f64::from(policy.gpus_per_replica.0) * f64::from(replicas);
-        Some(f64::from(self.memory?) * 1_048_576.0 / 1e9 * gpus)
+        Some(self.each()? * f64::from(holders(policy).0))
     }
 }
 
-/// A model that can't fit where its workload runs, and where it would.
+/// What the model of a workload needs, and where that is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Misfit {
+pub struct Sizing {
     /// What it needs.
     pub need: Need,
     /// The workload's pools that are too small, each with the gigabytes that it offers the model.
     pub small: Vec<(PoolName, f64)>,
-    /// The cheapest pool that would hold it, of all those on offer.
-    pub fits: Option<PoolName>,
+    /// The cheapest of all pools on offer that hold it.
+    pub fits: Option<Fit>,
 }
 
-impl Misfit {
-    /// What is wrong and what would help, for people.
-    pub fn sentence(&self) -> String {
+/// A pool that holds a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// Its name.
+    pub pool: PoolName,
+    /// GPUs that hold the model together.
+    pub gpus: Gpus,
+    /// Gigabytes of each of them.
+    pub each: f64,
+    /// What they cost an hour together; none where the pool does not say.
+    pub cost: Option<Money>,
+}
+
+impl Sizing {
+    /// In one line: what it needs, and where it fits for the least money.
+    pub fn summary(&self) -> String {
+        let fits = match &self.fits {
+            Some(fit) => format!("cheapest pool that fits: {}", fit.sentence()),
+            None => "no pool that says its memory holds it".to_owned(),
+        };
+        format!("{}; {fits}", self.need.summary())
+    }
+
+    /// That it can't fit on one of the workload's pools, and what would help; none where it can.
+    pub fn misfit(&self) -> Option<String> {
         let small = self.small.iter().map(|(pool, room)| format!("{} GB in pool \"{pool}\"", gigabytes(*room)));
         let small = small.collect::<Vec<_>>().join(", ");
         let help = match &self.fits {
-            Some(pool) => format!("pool \"{pool}\" is the cheapest that holds it"),
+            Some(fit) => format!("pool \"{}\" is the cheapest that holds it", fit.pool),
             None => "no pool that says its memory holds it: quantise the model, or split it over more GPUs".to_owned(),
         };
-        format!("the model needs {}; its GPUs have {small}; {help}", self.need.sentence())
+        let misfit = format!("the model needs {}; its GPUs have {small}; {help}", self.need.sentence());
+        (!self.small.is_empty()).then_some(misfit)
+    }
+}
+
+impl Fit {
+    fn sentence(&self) -> String {
+        let each = gigabytes(self.each);
+        let memory = if self.gpus == Gpus(1) { format!("{each} GB") } else { format!("{} × {each} GB", self.gpus) };
+        let cost = self.cost.map(|cost| format!(", {cost} an hour")).unwrap_or_default();
+        format!("{} ({memory}{cost})", self.pool)
     }
 }
 
 impl Need {
+    fn summary(&self) -> String {
+        let (weights, least) = (gigabytes(self.weights), gigabytes(self.least));
+        match (self.basis, self.most.map(gigabytes)) {
+            (Basis::Measured, _) => format!("{weights} GB of weights, {least} GB measured at the peak"),
+            (Basis::Serving, Some(most)) => {
+                format!("{weights} GB of weights, {least}–{most} GB with KV cache and activations")
+            }
+            (Basis::Frozen, _) => format!("{weights} GB of frozen weights, and what is trained beside them"),
+            (Basis::Serving | Basis::Adam, _) => {
+                format!("{weights} GB of weights, {least} GB with gradients and Adam's state, and activations on top")
+            }
+        }
+    }
+
     fn sentence(&self) -> String {
         let (weights, least) = (gigabytes(self.weights), gigabytes(self.least));
         match (self.basis, self.most.map(gigabytes)) {
@@ -155,32 +204,53 @@ fn gigabytes(value: f64) -> String {
     if value < 10.0 { format!("{tenths}") } else { format!("{value:.0}") }
 }
 
-/// Whether the model of `policy` can't fit on one of its pools. None where it can, or where it can't be told: no model, or
-/// pools that do not say their memory. `offers` are all pools that the workload may name.
-pub fn misfit(policy: &Policy, offers: &[Offer], peak: Option<f64>) -> Option<Misfit> {
-    let need = need(policy.model.as_ref()?, policy.class, peak);
+/// What the model of `policy` needs and where it fits; none without a model. `offers` are all pools that the workload may name,
+/// `peak` the most of one GPU's memory that was in use since the pods are made from their template, 0–1.
+pub fn sizing(policy: &Policy, offers: &[Offer], peak: Option<f64>) -> Option<Sizing> {
+    let model = policy.model.as_ref()?;
+    let need = need(model, policy.class, peak.and_then(|peak| taken(policy, offers, peak)));
     let ours = |offer: &&Offer| policy.pools.iter().any(|pool| pool.pool.as_ref() == Some(&offer.pool));
-    let small: Vec<_> = offers
+    let small = offers
         .iter()
         .filter(ours)
         .filter_map(|offer| Some((offer.pool.clone(), offer.room(policy)?)))
         .filter(|(_, room)| *room < need.least)
         .collect();
-    (!small.is_empty()).then(|| Misfit { need, small, fits: cheapest(policy, offers, need.least) })
+    Some(Sizing { need, small, fits: cheapest(policy, offers, need.least) })
+}
+
+/// Memories of GPUs that differ by no more than this are of one size: an 80 GB card has 81,559 or 81,920 MiB.
+const ONE_SIZE: f64 = 1.05;
+
+/// Gigabytes that a replica took at its peak, which is `peak` of its fullest GPU. None of a model that is split over the
+/// replicas, which take less the more there are, and where it may have been on GPUs of several sizes.
+fn taken(policy: &Policy, offers: &[Offer], peak: f64) -> Option<f64> {
+    let of = |pool: &PoolPolicy| offers.iter().find(|offer| Some(&offer.pool) == pool.pool.as_ref())?.room(policy);
+    let rooms: Option<Vec<f64>> = policy.pools.iter().map(of).collect();
+    let (least, most) =
+        rooms?.iter().fold((f64::MAX, 0.0_f64), |(least, most), room| (least.min(*room), most.max(*room)));
+    (!policy.sharded() && most <= least * ONE_SIZE).then_some(most * peak)
 }
 
 /// The cheapest of those that hold `least`; where no price is known, the one with the least memory.
-fn cheapest(policy: &Policy, offers: &[Offer], least: f64) -> Option<PoolName> {
+fn cheapest(policy: &Policy, offers: &[Offer], least: f64) -> Option<Fit> {
     let holds = |offer: &&Offer| offer.room(policy).is_some_and(|room| room >= least);
-    let best = offers.iter().filter(holds).min_by_key(|offer| (offer.price.is_none(), offer.price, offer.memory));
-    best.map(|offer| offer.pool.clone())
+    let best = offers.iter().filter(holds).min_by_key(|offer| (offer.price.is_none(), offer.price, offer.memory))?;
+    let gpus = holders(policy);
+    let cost = best.price.map(|price| price.times(gpus));
+    Some(Fit { pool: best.pool.clone(), gpus, each: best.each()?, cost })
+}
+
+/// GPUs that hold the model together: those of one replica, or of all where it is split over them.
+fn holders(policy: &Policy) -> Gpus {
+    let replicas = if policy.sharded() { policy.max } else { Replicas(1) };
+    replicas.times(policy.gpus_per_replica)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{in_pool, server, trainer};
-    use crate::units::Gpus;
 
     const fn model(params: f64, dtype: Dtype, sharded: bool) -> Model {
         Model { params, dtype, sharded }
@@ -203,6 +273,50 @@ mod tests {
 
     fn policy_in(pool: &str, model: Model) -> Policy {
         server("chat").pool(in_pool(pool).running(1)).policy(|policy| policy.model = Some(model)).build().0.policy
+    }
+
+    fn misfit(policy: &Policy) -> Option<String> {
+        sizing(policy, &offers(), None).unwrap().misfit()
+    }
+
+    #[test]
+    fn a_model_that_fits_says_so_in_one_line_with_the_cheapest_pool() {
+        let shown = |policy: &Policy, peak| sizing(policy, &offers(), peak).unwrap().summary();
+        let chat = policy_in("l4", model(7e9, Dtype::FP16, false));
+
+        assert_eq!(
+            shown(&chat, None),
+            "14 GB of weights, 21–28 GB with KV cache and activations; cheapest pool that fits: l4 (24 GB, 0.80 an hour)"
+        );
+        assert_eq!(
+            shown(&chat, Some(0.6)),
+            "14 GB of weights, 14 GB measured at the peak; cheapest pool that fits: t4 (16 GB, 0.53 an hour)"
+        );
+        let large = trainer("llm").pool(in_pool("l4").running(1)).policy(|policy| {
+            policy.model = Some(model(70e9, Dtype::BF16, false));
+        });
+        assert_eq!(
+            shown(&large.build().0.policy, None),
+            "140 GB of weights, 1120 GB with gradients and Adam's state, and activations on top; no pool that says its memory \
+             holds it"
+        );
+        assert_eq!(sizing(&server("plain").running(1).build().0.policy, &offers(), None), None, "it names no model");
+    }
+
+    #[test]
+    fn a_measured_peak_counts_only_where_it_tells_what_one_replica_takes() {
+        let basis = |policy: &Policy| sizing(policy, &offers(), Some(0.5)).unwrap().need.basis;
+        let seven = model(7e9, Dtype::FP16, false);
+        let over = |one: &str, other: &str| {
+            let chat = server("chat").pool(in_pool(one).running(1)).pool(in_pool(other).running(1));
+            chat.policy(|policy| policy.model = Some(seven)).build().0.policy
+        };
+
+        assert_eq!(basis(&policy_in("l4", seven)), Basis::Measured);
+        assert_eq!(basis(&over("h100", "a100")), Basis::Measured, "both are called 80 GB");
+        assert_eq!(basis(&over("t4", "a100")), Basis::Serving, "half of which?");
+        assert_eq!(basis(&policy_in("odd", seven)), Basis::Serving, "half of what?");
+        assert_eq!(basis(&policy_in("l4", Model { sharded: true, ..seven })), Basis::Serving);
     }
 
     #[test]
@@ -236,10 +350,10 @@ mod tests {
 
     #[test]
     fn a_model_that_is_too_large_for_its_pool_is_told_the_cheapest_that_holds_it() {
-        let misfit = misfit(&policy_in("t4", model(7e9, Dtype::FP16, false)), &offers(), None).unwrap();
+        let sizing = sizing(&policy_in("t4", model(7e9, Dtype::FP16, false)), &offers(), None).unwrap();
 
         assert_eq!(
-            misfit.sentence(),
+            sizing.misfit().unwrap(),
             "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
              \"t4\"; pool \"l4\" is the cheapest that holds it"
         );
@@ -249,8 +363,8 @@ mod tests {
     fn a_model_that_fits_or_whose_pool_says_nothing_is_no_misfit() {
         let seven = model(7e9, Dtype::FP16, false);
 
-        assert_eq!(misfit(&policy_in("l4", seven), &offers(), None), None);
-        assert_eq!(misfit(&policy_in("odd", model(7e12, Dtype::FP16, false)), &offers(), None), None);
+        assert_eq!(misfit(&policy_in("l4", seven)), None);
+        assert_eq!(misfit(&policy_in("odd", model(7e12, Dtype::FP16, false))), None);
     }
 
     #[test]
@@ -258,7 +372,9 @@ mod tests {
         let mut policy = policy_in("t4", model(7e9, Dtype::FP16, false));
         policy.gpus_per_replica = Gpus(2);
 
-        assert_eq!(misfit(&policy, &offers(), None), None);
+        assert_eq!(misfit(&policy), None);
+        let shown = sizing(&policy, &offers(), None).unwrap().summary();
+        assert!(shown.ends_with("cheapest pool that fits: t4 (2 × 16 GB, 1.06 an hour)"), "{shown}");
     }
 
     #[test]
@@ -268,8 +384,8 @@ mod tests {
             wanted.policy(|policy| policy.model = Some(model(7e9, Dtype::BF16, sharded))).build().0.policy
         };
 
-        assert_eq!(misfit(&trainer(true), &offers(), None), None);
-        let whole = misfit(&trainer(false), &offers(), None).unwrap();
+        assert_eq!(misfit(&trainer(true)), None);
+        let whole = sizing(&trainer(false), &offers(), None).unwrap();
         assert_eq!(whole.fits, None, "112 GB are on no single card");
     }
 
@@ -278,7 +394,7 @@ mod tests {
         let offers =
             [offer("mystery", Some(81_559), 0.0), offer("h100", Some(81_559), 6.88), offer("t4", Some(15_360), 0.5)];
 
-        let misfit = misfit(&policy_in("t4", model(13e9, Dtype::FP16, false)), &offers, None).unwrap();
-        assert_eq!(misfit.fits, Some(PoolName::from("h100")));
+        let sizing = sizing(&policy_in("t4", model(13e9, Dtype::FP16, false)), &offers, None).unwrap();
+        assert_eq!(sizing.fits.map(|fit| fit.pool), Some(PoolName::from("h100")));
     }
 }

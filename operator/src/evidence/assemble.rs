@@ -72,6 +72,7 @@ impl History {
             containers: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
+            demand_falls: workload.demand_falls,
             slo_breached: workload.slo_breached,
             sharded: workload.sharded,
         };

@@ -179,6 +179,7 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: Vec::new(),
+            demand_falls: false,
             slo_breached: false,
             sharded: false,
         }

@@ -159,7 +159,8 @@ mod tests {
     /// A server moved from vLLM, which counts tokens, to Triton, which counts answers: a few hundred times fewer.
     #[test]
     fn work_that_is_counted_in_another_unit_is_unknown_not_worse() {
-        let by = |unit, each| Figures { throughput: Throughput::of(unit, &[Span::exact(each); 4]), ..Figures::default() };
+        let by =
+            |unit, each| Figures { throughput: Throughput::of(unit, &[Span::exact(each); 4]), ..Figures::default() };
         let units = [WorkUnit::Tokens, WorkUnit::Answers, WorkUnit::Samples, WorkUnit::TrainedTokens];
 
         for (before, after) in units.iter().flat_map(|one| units.iter().map(move |other| (*one, *other))) {

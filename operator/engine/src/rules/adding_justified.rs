@@ -4,7 +4,8 @@ use super::{Rule, RuleName, Says, saturated};
 use crate::evidence::Evidence;
 use crate::opinion::Weight;
 
-/// GPUs at work over a whole window, all of which demand was above target. Shown, so that the money has its reason; it
+/// GPUs at work over a whole window, all of which demand was above target, and at the end of which it is no lower than at its
+/// beginning: a backlog that goes away by itself pays for nothing. Shown, so that the money has its reason; it
 /// decides nothing, since growth passes without it too.
 pub struct AddingJustified;
 
@@ -14,11 +15,12 @@ impl Rule for AddingJustified {
     }
 
     fn cause(&self) -> &'static str {
-        "GPUs are busy with real work for long, and demand exceeds its target"
+        "GPUs are busy with real work for long, and demand stays above its target"
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        if seen.covers_a_window() && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
+        let lasts = seen.covers_a_window() && !seen.demand_falls;
+        if lasts && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
             Says::Unopposed(Weight::Either, saturated::measured(seen))
         } else {
             Says::NotMine

@@ -48,7 +48,8 @@ fn a_cap_far_above_real_answers_is_said_while_requests_wait() {
 
 #[test]
 fn a_gpu_that_is_hardly_active_and_mostly_empty_is_larger_than_its_work() {
-    let small = |engine, peak| GpuEvidence { memory: exact(0.1), memory_peak: exact(peak), ..gpu(engine, 0.1, 0.05, 0.02) };
+    let small =
+        |engine, peak| GpuEvidence { memory: exact(0.1), memory_peak: exact(peak), ..gpu(engine, 0.1, 0.05, 0.02) };
     let at = |gpu, waiting| weight(&serving(&[gpu], &[server(3.0, waiting)]), OversizedGpu);
 
     assert_eq!(at(small(0.29, 0.39), 0.2), ADVICE);
@@ -86,6 +87,11 @@ fn gpus_that_are_busy_for_a_whole_window_of_demand_justify_more() {
 
         assert_eq!(names(&seen), [Saturated, AddingJustified]);
         assert_eq!(weight(&seen, AddingJustified), Some(Weight::Either));
+        assert_eq!(
+            names(&Evidence { demand_falls: true, ..seen.clone() }),
+            [Saturated],
+            "the backlog goes away by itself"
+        );
         assert_eq!(names(&Evidence { covered: secs(479), ..seen }), [Saturated], "not a whole window yet");
     }
 }
