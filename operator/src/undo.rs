@@ -20,12 +20,11 @@ pub fn undo(targets: &[(TargetKey, Target)], retest: Option<&Retest>) -> Option<
     let commands = ways.iter().map(|way| format!("`{}`", way.command)).collect::<Vec<_>>().join(" and ");
     let sure = ways.iter().all(|way| way.numbered);
     let hint = match (sure, retest.is_some_and(|retest| retest.again)) {
-        (true, _) => "",
         (false, true) => {
             ", with `--to-revision=` of the template of before, which `rollout history` lists: it has changed more than once since"
         }
         (false, false) if targets.len() > 1 => ", for each whose template changed",
-        (false, false) => "",
+        _ => "",
     };
     (!ways.is_empty()).then(|| format!("go back with {commands}{hint}"))
 }

@@ -71,11 +71,7 @@ impl Metric {
             Self::IoPressure => of_container("rate", "container_pressure_io_waiting_seconds_total", window),
             Self::Running => server("avg_over_time", names::RUNNING),
             Self::Waiting => server("avg_over_time", names::WAITING),
-            Self::WaitingForRoom => {
-                let none = |name: &str| format!("0 * {}", server("avg_over_time", &[name]));
-                let none = first(names::WAITING_BY_REASON, none);
-                format!("{} or {none}", server("avg_over_time", names::WAITING_FOR_ROOM))
-            }
+            Self::WaitingForRoom => waiting_for_room(window),
             Self::Batch => {
                 format!("{} / {}", server("rate", &[names::INFERENCES]), server("rate", &[names::EXECUTIONS]))
             }
@@ -90,9 +86,7 @@ impl Metric {
             Self::WholeSeconds => {
                 format!("{} or {}", mean_of(names::WHOLE_SECONDS, window), triton(names::TRITON_WHOLE, window))
             }
-            Self::PromptSpread => first(names::PROMPT_TOKENS, |name| {
-                format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window))
-            }),
+            Self::PromptSpread => prompt_spread(window),
             Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
             Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
             Self::NetworkRx => server("rate", &[names::NETWORK_RX]),
@@ -156,6 +150,18 @@ fn of_container(function: &str, name: &str, window: &str) -> String {
 
 fn of_server(aggregate: &str, function: &str, names: &[impl AsRef<str>], window: &str) -> String {
     first(names, |name| format!("{aggregate} by (namespace, pod) ({})", over(function, name, window)))
+}
+
+/// Nothing waits for room where a server tells the reasons and room is none of them.
+fn waiting_for_room(window: &str) -> String {
+    let of = |names: &[&str]| of_server("sum", "avg_over_time", names, window);
+    let none = first(names::WAITING_BY_REASON, |name| format!("0 * {}", of(&[name])));
+    format!("{} or {none}", of(names::WAITING_FOR_ROOM))
+}
+
+fn prompt_spread(window: &str) -> String {
+    let spread = |name: &str| format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window));
+    first(names::PROMPT_TOKENS, spread)
 }
 
 /// The mean of what a histogram or summary counted.

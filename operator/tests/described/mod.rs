@@ -91,7 +91,7 @@ fn fields(object: &Map<String, Value>, depth: usize, lines: &mut Vec<Line>) {
                     match item {
                         Value::Object(inner) => fields(inner, depth + 1, lines),
                         other => {
-                            lines.push(Line { label: "  ".repeat(depth + 1) + other.as_str().unwrap(), value: None })
+                            lines.push(Line { label: "  ".repeat(depth + 1) + other.as_str().unwrap(), value: None });
                         }
                     }
                 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One server's means over the window (vLLM, `SGLang`, TensorRT-LLM, Triton); none where it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each tells of one source
 pub struct ServerEvidence {
     /// Requests in service.
     pub running: Option<Span>,
