@@ -41,9 +41,9 @@ pub struct Evidence {
     /// What its warm pods train by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub trainers: Vec<TrainerEvidence>,
-    /// Demand is lower than when the window began, though still above its target.
+    /// Demand exceeds its target now, and is no lower than when the window began.
     #[serde(default)]
-    pub demand_falls: bool,
+    pub backlog_lasts: bool,
     /// A latency objective is exceeded now.
     #[serde(default)]
     pub slo_breached: bool,

@@ -72,7 +72,7 @@ impl History {
             containers: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
-            demand_falls: workload.demand_falls,
+            backlog_lasts: workload.backlog_lasts,
             slo_breached: workload.slo_breached,
             sharded: workload.sharded,
         };

@@ -75,7 +75,7 @@ fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             })
             .collect(),
         exits: Vec::new(),
-        demand_falls: false,
+        backlog_lasts: false,
         slo_breached: false,
         sharded: false,
     }

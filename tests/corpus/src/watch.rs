@@ -179,7 +179,7 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: Vec::new(),
-            demand_falls: false,
+            backlog_lasts: true,
             slo_breached: false,
             sharded: false,
         }

@@ -88,9 +88,9 @@ fn gpus_that_are_busy_for_a_whole_window_of_demand_justify_more() {
         assert_eq!(names(&seen), [Saturated, AddingJustified]);
         assert_eq!(weight(&seen, AddingJustified), Some(Weight::Either));
         assert_eq!(
-            names(&Evidence { demand_falls: true, ..seen.clone() }),
+            names(&Evidence { backlog_lasts: false, ..seen.clone() }),
             [Saturated],
-            "the backlog goes away by itself"
+            "demand is met, or the backlog goes away by itself"
         );
         assert_eq!(names(&Evidence { covered: secs(479), ..seen }), [Saturated], "not a whole window yet");
     }

@@ -198,7 +198,7 @@ fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is
             exit("loops", 9, ExitCause::GpuMemory),
         ],
         slo_breached: true,
-        demand_falls: true,
+        backlog_lasts: true,
         ..watched(8, &[("a", -60)])
     };
 
@@ -208,5 +208,5 @@ fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is
     let expected = [Exits { host_memory: 1, ..Exits::default() }, Exits { gpu_memory: 2, ..Exits::default() }];
     assert_eq!(exits, expected);
     assert_eq!((evidence.expected_gpus, evidence.servers.len(), evidence.slo_breached), (1, 1, true));
-    assert!(evidence.demand_falls);
+    assert!(evidence.backlog_lasts);
 }
