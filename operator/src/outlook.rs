@@ -29,11 +29,16 @@ pub fn watched(
         since,
         pods,
         exits,
-        backlog_lasts: decision.memory.backlog_since.is_some()
-            && !decision.memory.desires.falls(now, policy.gate.window),
+        backlog_lasts: backlog_lasts(decision, policy, since, now),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
     })
+}
+
+/// Whether demand exceeds its target now, and is no lower than when the window began. What was before `since` is no demand.
+fn backlog_lasts(decision: &Decision, policy: &Policy, since: Timestamp, now: Timestamp) -> bool {
+    let window = policy.gate.window.min(now.duration_since(since));
+    decision.memory.backlog_since.is_some() && !decision.memory.desires.falls(now, window)
 }
 
 /// Whether one of the objectives is exceeded, and for as long as it says.

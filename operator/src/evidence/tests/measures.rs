@@ -98,8 +98,8 @@ fn a_server_counts_tokens_or_answers_and_a_trainer_samples_or_tokens() {
     assert_eq!(trainer(vec![says(Metric::TrainedTokens)]), (Some(30.0), true, false));
     let both = said(2, &[(Metric::Answers, 2.0), (Metric::TrainedTokens, 2.0)]);
     let tokens = [said(1, &[(Metric::Progress, 900.0), (Metric::Throughput, 900.0)]), both];
-    assert_eq!(server(tokens.to_vec()), (Some(900.0), false, false), "what counted tokens does so still");
-    assert_eq!(trainer(tokens.to_vec()), (Some(900.0), false, false));
+    assert_eq!(server(tokens.to_vec()), (None, false, true), "what counted tokens is silent now");
+    assert_eq!(trainer(tokens.to_vec()), (None, false, true));
 }
 
 #[test]
