@@ -65,6 +65,9 @@ pub struct PolicyStatus {
     pub on_unknown: String,
     /// The stabilisation window before shrinking.
     pub scale_down_window: String,
+    /// What the model of `spec.model` needs, by its size or as it was measured, and the cheapest pool that holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The gate's thresholds that are not as built in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, String>,
@@ -185,7 +188,7 @@ pub struct FiguresStatus {
     /// By a signal of role Latency, in its unit; without one the mean time of a request at the server, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<String>,
-    /// Memory in use of the fullest GPU, 0 to 1.
+    /// The most memory that was in use at one time of the fullest GPU, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_memory: Option<String>,
     /// The workload's own measure of its results.

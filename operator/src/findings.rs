@@ -10,7 +10,7 @@ use wellfed_engine::finding::{id, severity};
 use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
 use wellfed_engine::opinion::{Finding, Opinion};
 use wellfed_engine::policy::Policy;
-use wellfed_engine::remedies::remedies;
+use wellfed_engine::remedies::{remedies, restoring_quality};
 
 /// Where the numbers and words of a finding come from.
 pub struct Sources<'a> {
@@ -20,7 +20,7 @@ pub struct Sources<'a> {
     pub last: &'a [FindingStatus],
     /// For the remedies.
     pub policy: &'a Policy,
-    /// A command that puts the pod template back.
+    /// How to put the pod template back.
     pub undo: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Sources<'_> {
             severity: format!("{:?}", severity(shown.name, shown.weight)),
             state: format!("{:?}", shown.state),
             weight: format!("{:?}", shown.weight),
-            remedies: remedies(shown.name, self.policy.class).map(ToString::to_string).collect(),
+            remedies: self.remedies(shown),
             before: shown.figures.map(|(before, _)| figures(&before)),
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after)),
             way_back: self.way_back(shown),
@@ -54,6 +54,15 @@ impl Sources<'_> {
         }
         self.measured(&mut status, shown, same, last);
         status
+    }
+
+    /// Where the results got worse, first what brings them back.
+    fn remedies(&self, shown: &Shown) -> Vec<String> {
+        let class = self.policy.class;
+        let fell = shown.worse == Some(Worse::Quality);
+        let first = restoring_quality(class).filter(|_| fell);
+        let own = remedies(shown.name, class).filter(|own| !fell || !own.restores_quality);
+        first.chain(own).map(ToString::to_string).collect()
     }
 
     /// What was measured when it came into its state; while it does not show, what made it a finding.
@@ -96,10 +105,10 @@ impl Sources<'_> {
             None => "it shows again under the new pod template",
             Some(Worse::Throughput) => "a replica does more than 5 % less work than before",
             Some(Worse::Latency) => "requests take more than 5 % longer than before",
-            Some(Worse::Memory) => "more than 5 % more GPU memory is in use than before",
+            Some(Worse::Memory) => "more than 5 % more GPU memory is in use at the peak than before",
             Some(Worse::Quality) => "the results are more than 5 % worse than before",
         };
-        let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or go back with `{undo}`"));
+        let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or {undo}"));
         Some(format!("{why}{}", undo.unwrap_or_default()))
     }
 }
@@ -135,7 +144,7 @@ pub fn course(finding: &FindingStatus) -> String {
         ("work of a replica a second", &before.throughput, &after.throughput),
         ("GPU activity", &before.gpu_activity, &after.gpu_activity),
         ("latency", &before.latency, &after.latency),
-        ("GPU memory", &before.gpu_memory, &after.gpu_memory),
+        ("GPU memory at its peak", &before.gpu_memory, &after.gpu_memory),
         ("quality", &before.quality, &after.quality),
     ];
     let known = both.iter().filter_map(|(name, before, after)| {
@@ -148,6 +157,11 @@ pub fn course(finding: &FindingStatus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::Timestamp;
+    use wellfed_engine::finding::FindingName;
+    use wellfed_engine::memory::Moment;
+    use wellfed_engine::opinion::Weight;
+    use wellfed_engine::rules::RuleName;
     use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
 
     const NAME: &str = "vision-train";
@@ -159,7 +173,7 @@ mod tests {
 
     fn shown(scenario: &Scenario, last: &[FindingStatus]) -> Vec<FindingStatus> {
         let workload = scenario.find(NAME).unwrap();
-        let undo = Some("kubectl -n ml rollout undo deployment/vision-train".to_owned());
+        let undo = Some("go back with `kubectl -n ml rollout undo deployment/vision-train`".to_owned());
         let sources = Sources { opinion: workload.opinion.as_ref(), last, policy: &workload.policy, undo };
         findings(&scenario.decision(NAME), &sources)
     }
@@ -206,6 +220,28 @@ mod tests {
         assert_eq!(then[0].evidence, first[0].evidence);
         assert_eq!(course(&then[0]), "GPU activity 0.22 → 0.95");
         assert_eq!(shown(&later, &then)[0].after, then[0].after);
+    }
+
+    #[test]
+    fn where_the_results_got_worse_what_brings_them_back_comes_first() {
+        let (workload, _) = starved().build();
+        let sources = Sources { opinion: None, last: &[], policy: &workload.policy, undo: None };
+        let now = Moment(Timestamp::UNIX_EPOCH);
+        let shown = |worse| Shown {
+            name: FindingName::Rule(RuleName::PrecisionUnused),
+            weight: Weight::Advice,
+            state: State::Regressed,
+            first: now,
+            since: now,
+            figures: None,
+            worse,
+            gain: None,
+        };
+        let (quality, latency) = (shown(Some(Worse::Quality)), shown(Some(Worse::Latency)));
+
+        assert!(sources.remedies(&quality)[0].starts_with("when quality falls: sensitive layers: norms, softmax"));
+        assert!(sources.remedies(&latency)[0].starts_with("automatic mixed precision in BF16"));
+        assert_eq!(sources.remedies(&quality).len(), sources.remedies(&latency).len(), "none is shown twice");
     }
 
     #[test]

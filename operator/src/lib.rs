@@ -1,6 +1,6 @@
 //! The wellfed operator. `cycle.rs` is the straight line; the decisions themselves are in the crate `wellfed-engine`.
 
-mod advice;
+pub mod advice;
 pub mod apply;
 pub mod catalog;
 pub mod cli;
@@ -41,4 +41,5 @@ pub mod status;
 pub mod stuck;
 pub mod templates;
 pub mod told;
+mod undo;
 pub mod watch;

@@ -10,9 +10,9 @@ use crate::fit::fit;
 use crate::happenings::{SCALE, foreign, overrides, scalings, tells, transitions, turns};
 use crate::lease::LeaseView;
 use crate::observe::{Subject, SubjectState};
-use crate::resolve::Resolved;
 use crate::status::{self, Worth};
 use crate::told::{Last, Told};
+use crate::undo::undo;
 use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::Patch;
@@ -163,7 +163,8 @@ impl Reporter<'_> {
                 };
                 let policy = &ready.resolved.policy;
                 let mut status = status::decided(decision, &ready.resolved, generation, selector);
-                let (opinion, undo) = (ready.opinion.as_ref(), undo(&ready.resolved));
+                let undo = undo(&ready.resolved.targets, decision.memory.gate.retest.as_ref());
+                let opinion = ready.opinion.as_ref();
                 let sources = Sources { opinion, last: &last.findings, policy, undo };
                 status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))
@@ -221,12 +222,6 @@ fn uid(decided: &Decided) -> &str {
 /// The last good status: bad input loses nothing.
 fn kept(object: &GpuWorkload, generation: Option<i64>) -> GpuWorkloadStatus {
     GpuWorkloadStatus { observed_generation: generation, ..object.status.clone().unwrap_or_default() }
-}
-
-/// A command that puts the pod template back; none where one would not do.
-fn undo(resolved: &Resolved) -> Option<String> {
-    let [((namespace, kind, name), _)] = resolved.targets.as_slice() else { return None };
-    Some(format!("kubectl -n {namespace} rollout undo {}/{name}", kind.to_lowercase()))
 }
 
 fn memory_text(decided: Option<&Decided>) -> Option<String> {

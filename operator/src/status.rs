@@ -9,6 +9,7 @@ use wellfed_crds::{
 use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
+use wellfed_engine::sizing::Sizing;
 use wellfed_engine::units::Replicas;
 
 /// The conditions in order, keeping the time of those that did not change.
@@ -80,6 +81,7 @@ fn shown(resolved: &Resolved) -> PolicyStatus {
         gate_window: explain::duration(policy.gate.window),
         on_unknown: format!("{:?}", policy.gate.on_unknown),
         scale_down_window: explain::duration(policy.behavior.down.window),
+        model: resolved.sizing.as_ref().map(Sizing::summary),
         thresholds: resolved.thresholds.clone(),
     }
 }
@@ -129,6 +131,8 @@ pub struct Worth {
     /// The first command of the first finding: the pod that it names may be gone.
     command: Option<String>,
     selector: Option<String>,
+    /// What the model needs, and where it fits: neither moves at rest.
+    model: Option<String>,
 }
 
 impl Worth {
@@ -156,6 +160,7 @@ impl Worth {
                 .collect(),
             command: status.findings.first().and_then(|finding| Some(finding.commands.first()?.run.clone())),
             selector: status.selector.clone(),
+            model: status.policy.as_ref().and_then(|policy| policy.model.clone()),
         }
     }
 }

@@ -130,6 +130,7 @@ fn watched(size: usize) -> Vec<Watched> {
             gpus: u32::try_from(GPUS).unwrap_or(u32::MAX),
         }],
         exits: Vec::new(),
+        backlog_lasts: true,
         slo_breached: false,
         sharded: false,
     };

@@ -75,6 +75,7 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             })
             .collect(),
         exits: Vec::new(),
+        backlog_lasts: false,
         slo_breached: false,
         sharded: false,
     }

@@ -20,6 +20,8 @@ pub struct Watched {
     pub pods: Vec<WatchedPod>,
     /// How the GPU containers of its pods ended lately, those that are not Ready included.
     pub exits: Vec<Exit>,
+    /// Demand exceeds its target now, and is no lower than when the window began.
+    pub backlog_lasts: bool,
     /// A latency objective is exceeded, and for as long as it says.
     pub slo_breached: bool,
     /// Its owner declared that the model is split over the replicas.

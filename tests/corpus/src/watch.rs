@@ -179,6 +179,7 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: Vec::new(),
+            backlog_lasts: true,
             slo_breached: false,
             sharded: false,
         }

@@ -45,8 +45,14 @@ pub struct Retest {
     /// It took so long that growth is not held for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lapsed: bool,
+    /// The template changed again before the test of an earlier change had ended: what was before is older than the last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
     /// Over the last window before the change.
     pub before: Figures,
+    /// The revisions of the targets then, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<String>,
     /// The findings.
     pub lives: Vec<Life>,
 }
@@ -172,7 +178,13 @@ impl GateMemory {
     /// Notes what the pods are made from. Under a new template what was counted means nothing: vetoes and ceilings end, and
     /// what stood is tested again.
     pub(super) fn note_template(&mut self, template: Option<&Template>, now: Timestamp) {
-        let Some(template) = template.filter(|new| self.template.as_ref() != Some(&new.digest)) else { return };
+        let Some(template) = template else { return };
+        if self.template.as_ref() == Some(&template.digest) {
+            if template.rolled_out {
+                self.revisions.clone_from(&template.revisions);
+            }
+            return;
+        }
         let changed = self.template.replace(template.digest.clone()).is_some();
         if changed {
             self.retest_all(Moment::of(now));
@@ -180,12 +192,17 @@ impl GateMemory {
             (self.lean, self.figures, self.waits) = (None, None, None);
             (self.trial, self.ceiling, self.cause) = (None, None, None);
         }
+        (self.peak, self.revisions) = (None, None);
     }
 
     fn retest_all(&mut self, at: Moment) {
         let old = self.retest.take();
         let unfinished = old.as_ref().filter(|old| old.is_running());
-        let before = unfinished.map_or_else(|| self.figures.unwrap_or_default(), |old| old.before);
+        let again = unfinished.is_some();
+        let (before, revisions) = match unfinished {
+            Some(old) => (old.before, old.revisions.clone()),
+            None => (self.figures.unwrap_or_default(), self.revisions.clone()),
+        };
         let shown = self.counts.iter().filter(|count| count.is_shown() && is_fault(count.rule));
         let mut lives: Vec<_> = shown
             .map(|count| Life {
@@ -201,7 +218,8 @@ impl GateMemory {
                 lives.push(Life { fate: Fate::Retesting(None), ..*life });
             }
         }
-        self.retest = (!lives.is_empty()).then_some(Retest { at, settled: None, lapsed: false, before, lives });
+        self.retest =
+            (!lives.is_empty()).then_some(Retest { at, settled: None, lapsed: false, again, before, revisions, lives });
     }
 
     /// Quiet ends where nobody looked.

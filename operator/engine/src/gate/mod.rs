@@ -51,6 +51,9 @@ pub struct GateMemory {
     /// How well it did by the last evaluation that could tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
+    /// The most GPU memory that the work took of one GPU since the pods are made from this template, 0–1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<f64>,
     /// How long work waited then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -60,6 +63,9 @@ pub struct GateMemory {
     /// What the pods are made from, as last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
+    /// The revisions by which the targets keep that, once every replica is made from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<String>,
     /// What is tested again since that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retest: Option<Retest>,
@@ -163,6 +169,7 @@ impl GateMemory {
         self.drop_the_least();
         if !matches!(opinion.lean, Lean::Unknown(_)) {
             self.figures = Some(opinion.facts.figures);
+            self.peak = self.peak.into_iter().chain(opinion.facts.needs).reduce(f64::max);
         }
         self.passed = (opinion.lean == Lean::Allow).then(|| Passed { by: self.supporter() });
         Some(opinion)
