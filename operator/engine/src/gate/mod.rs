@@ -93,7 +93,7 @@ pub enum Verdict {
     Refuse {
         /// The cause.
         rule: RuleName,
-        /// When the veto ends by itself.
+        /// When the veto ends by itself, unless its cause shows again before that.
         expires: Moment,
     },
     /// No verdict.
@@ -145,8 +145,8 @@ impl GateMemory {
         }
     }
 
-    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; an expired
-    /// veto starts anew.
+    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; a veto
+    /// that nothing has confirmed for long starts anew.
     pub fn count<'a>(
         &mut self,
         opinion: Option<&'a Opinion>,
@@ -175,7 +175,7 @@ impl GateMemory {
     }
 
     fn expire(&mut self, policy: &GatePolicy, now: Timestamp) {
-        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
+        self.counts.retain(|count| count.standing.is_none() || now < count.expires(policy).0);
         self.slo_passed.take_if(|at| now >= at.plus(policy.window));
         self.ceiling.take_if(|ceiling| now >= ceiling.at.plus(policy.expiry));
         if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
@@ -212,7 +212,8 @@ impl GateMemory {
         while self.counts.len() + lives.len() > MOST {
             let over = lives.iter().rposition(|life| !life.is_running());
             let life = (0..lives.len()).max_by_key(|at| lives[*at].weight);
-            let count = (0..self.counts.len()).max_by_key(|at| self.counts[*at].weight);
+            // What is about to end keeps none of the same weight from being counted.
+            let count = (0..self.counts.len()).max_by_key(|at| (self.counts[*at].weight, self.counts[*at].misses));
             match (over, life, count) {
                 (Some(over), ..) => drop(lives.remove(over)),
                 (None, Some(life), Some(count)) if lives[life].weight > self.counts[count].weight => {
@@ -228,8 +229,8 @@ impl GateMemory {
     /// The verdict as far as it has been counted.
     pub fn verdict(&self, policy: &GatePolicy) -> Verdict {
         let vetoes = || self.counts.iter().filter(|count| count.weight == Weight::Veto);
-        if let Some((count, since)) = vetoes().find_map(|count| Some((count, count.standing?))) {
-            return Verdict::Refuse { rule: count.rule, expires: Moment(since.plus(policy.expiry)) };
+        if let Some(count) = vetoes().find(|count| count.standing.is_some()) {
+            return Verdict::Refuse { rule: count.rule, expires: count.expires(policy) };
         }
         if let Some(rule) = self.retests() {
             return Verdict::Unknown(Gap::Retesting { rule });
