@@ -93,14 +93,12 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     }
 }
 
-/// The wish within minimum and maximum, and below a ceiling of the gate that nobody overrides; a latency objective may let
-/// its step pass.
+/// The wish within minimum and maximum, and below a ceiling of the gate against which no plea is heard.
 fn bounded(want: Replicas, workload: &Workload, memory: &Memory, pleas: &steps::Pleas<'_>) -> (Replicas, StepResult) {
     let policy = &workload.policy;
     let within = steps::bounds(want, policy.min, policy.max);
-    let enforced = policy.gate.mode == GateMode::Enforce && pleas.user.is_none();
     match &memory.gate.ceiling {
-        Some(ceiling) if enforced => {
+        Some(ceiling) if policy.gate.mode == GateMode::Enforce => {
             let (after, current) = (within.after, workload.current());
             (after, steps::under_ceiling(within, ceiling, (current, policy.min), &policy.gate, pleas))
         }

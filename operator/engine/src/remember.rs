@@ -1,9 +1,9 @@
 //! What a decision leaves behind for the next one.
 
 use crate::changes;
-use crate::decision::{Decision, Reason, Step};
+use crate::decision::{Decision, Reason, Step, StepRecord};
 use crate::memory::{Adoption, Change, Memory, Moment};
-use crate::policy::Behavior;
+use crate::policy::{Behavior, OnUnknown};
 use crate::steps::breached;
 use crate::units::{PoolName, Replicas};
 use crate::world::Workload;
@@ -80,7 +80,8 @@ pub fn remember(decision: &Decision, written: bool, behavior: &Behavior, now: Ti
     memory
 }
 
-/// What let it grow: growth on evidence is put on trial, a latency objective has had its step.
+/// What let it grow: growth that the gate let pass is put on trial, if it is known how well the replicas did before; a
+/// latency objective has had its step.
 fn grown(memory: &mut Memory, decision: &Decision, at: Moment) {
     // It is heard against a ceiling too, by another step than the gate.
     if decision.steps.iter().any(|record| matches!(record.reason, Reason::SloOverride { .. })) {
@@ -88,7 +89,10 @@ fn grown(memory: &mut Memory, decision: &Decision, at: Moment) {
         return;
     }
     let gate = decision.steps.iter().find(|record| record.step == Step::Gate);
-    if matches!(gate.map(|record| &record.reason), Some(Reason::GatePassed { .. })) {
+    let passed = |record: &StepRecord| {
+        matches!(record.reason, Reason::GatePassed { .. } | Reason::GateUnknown { then: OnUnknown::Allow, .. })
+    };
+    if gate.is_some_and(passed) {
         memory.gate.try_growth(decision.current, decision.number, at);
     }
 }
