@@ -252,10 +252,14 @@ fn a_veto_that_version_1_counted_still_stands() {
 /// is confirmed.
 #[test]
 fn lists_without_the_time_that_a_finding_last_fired_are_read() {
-    let gate = r#"{"counts":[["DataLoader","Veto",1700000060000,3,0,1700000180000]],
-        "retest":{"at":1700000200000,"before":{},"lives":[["LaunchBound","Advice",1700000000000,null,"Retesting"]]}}"#;
+    let lives = r#"[["LaunchBound","Advice",1700000000000,null,"Retesting"]]"#;
+    let before = serde_json::to_string(&Figures::default()).unwrap();
+    let gate = format!(
+        r#"{{"counts":[["DataLoader","Veto",1700000060000,3,0,1700000180000]],
+        "retest":{{"at":1700000200000,"before":{before},"lives":{lives}}}}}"#
+    );
 
-    let gate: GateMemory = serde_json::from_str(gate).unwrap();
+    let gate: GateMemory = serde_json::from_str(&gate).unwrap();
 
     assert_eq!((gate.counts[0].first, gate.counts[0].last), (Moment(at(60)), Moment(at(180))));
     let life = &gate.retest.unwrap().lives[0];

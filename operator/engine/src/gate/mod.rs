@@ -1,6 +1,7 @@
 //! From opinions to a verdict: three in a row to veto, two to release, so that neither flaps.
 
 mod count;
+mod gone;
 mod life;
 mod recall;
 mod shown;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use trial::Backlog;
 
 pub use count::Count;
+pub use gone::Gone;
 pub use life::{Fate, GIVEN_UP_AFTER, Life, Retest, SHOWN_AFTERWARDS, State};
 pub use recall::{Cause, REMEMBERED};
 pub use shown::{MOST_SHOWN, Shown};
