@@ -31,6 +31,7 @@ pub fn watched(
         exits,
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
+        sources: decision.memory.gate.sources,
     })
 }
 

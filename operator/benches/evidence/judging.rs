@@ -132,6 +132,7 @@ fn watched(size: usize) -> Vec<Watched> {
         exits: Vec::new(),
         slo_breached: false,
         sharded: false,
+        sources: wellfed_engine::evidence::Sources::default(),
     };
     (0..size).map(one).collect()
 }

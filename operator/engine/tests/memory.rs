@@ -195,6 +195,7 @@ fn everything_under_test() -> GateMemory {
         checks: [Check::Unknown; 3],
     };
     GateMemory {
+        sources: serde_json::from_str("[31,127]").unwrap(),
         counted: Some(now),
         lean: Some(Lean::Refuse(longest)),
         passed: Some(Passed { by: Some(longest) }),

@@ -181,6 +181,7 @@ impl<'a> Watch<'a> {
             exits: Vec::new(),
             slo_breached: false,
             sharded: false,
+            sources: wellfed_engine::evidence::Sources::default(),
         }
     }
 }

@@ -195,6 +195,7 @@ impl GateMemory {
             self.retest_all(Moment::of(now));
             self.counts.clear();
             (self.lean, self.figures, self.waits) = (None, None, None);
+            self.sources = self.sources.of_gpus();
             (self.trial, self.ceiling, self.cause) = (None, None, None);
         }
     }

@@ -8,6 +8,7 @@ mod shown;
 mod trial;
 mod waits;
 
+use crate::evidence::Sources;
 use crate::figures::{Figures, SignalFigures};
 use crate::memory::Moment;
 use crate::opinion::{Gap, Lean, Opinion, Weight};
@@ -38,6 +39,9 @@ const MOST: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateMemory {
+    /// What the evidence had when something was last there to measure.
+    #[serde(skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
     /// The evidence last counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<Moment>,
@@ -160,6 +164,7 @@ impl GateMemory {
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
         count::add(&mut self.counts, opinion);
+        self.sources = opinion.facts.sources.or(self.sources);
         self.recall(opinion);
         self.drop_the_least();
         if !matches!(opinion.lean, Lean::Unknown(_)) {
@@ -214,8 +219,7 @@ impl GateMemory {
         while self.counts.len() + lives.len() > MOST {
             let over = lives.iter().rposition(|life| !life.is_running());
             let life = (0..lives.len()).max_by_key(|at| lives[*at].weight);
-            // What is about to end keeps none of the same weight from being counted.
-            let count = (0..self.counts.len()).max_by_key(|at| (self.counts[*at].weight, self.counts[*at].misses));
+            let count = (0..self.counts.len()).max_by_key(|at| self.counts[*at].weight);
             match (over, life, count) {
                 (Some(over), ..) => drop(lives.remove(over)),
                 (None, Some(life), Some(count)) if lives[life].weight > self.counts[count].weight => {
