@@ -97,7 +97,7 @@ pub struct DecisionStatus {
     pub binding: String,
     /// Whether more GPUs would help: Allow, Refuse or Unknown.
     pub verdict: String,
-    /// When a refusal ends by itself.
+    /// When a refusal ends by itself, unless an evaluation shows its cause again before that; at most a minute behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "date_time")]
     pub veto_expires: Option<Timestamp>,
@@ -132,7 +132,7 @@ pub struct FindingStatus {
     /// High: work stands still or is lost. Medium: GPUs wait. Low: something could be better.
     #[serde(default)]
     pub severity: String,
-    /// Open, Retesting (the pod template changed since), Resolved, Regressed or `NotSeenAgain` (nobody looked any more).
+    /// Open, Retesting (the pod template changed since), Resolved, Regressed or `NotSeenAgain` (nobody could look any more).
     #[serde(default)]
     pub state: String,
     /// Veto speaks against more GPUs; Either says that more GPUs help and so does a remedy; Advice is only said.
@@ -170,6 +170,10 @@ pub struct FindingStatus {
     /// When it was first seen.
     #[schemars(schema_with = "date_time")]
     pub first_seen: Timestamp,
+    /// When an evaluation last showed it; at most a minute behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "date_time")]
+    pub last_seen: Option<Timestamp>,
     /// Since when it is in this state.
     #[schemars(schema_with = "date_time")]
     pub since: Timestamp,

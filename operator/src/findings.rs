@@ -46,6 +46,7 @@ impl Sources<'_> {
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after)),
             way_back: self.way_back(shown),
             first_seen: shown.first.0,
+            last_seen: Some(shown.last.0),
             since: shown.since.0,
             ..FindingStatus::default()
         };
@@ -137,26 +138,34 @@ fn checklist(gain: &Gain) -> Vec<CheckStatus> {
     points.map(|((name, _), check)| CheckStatus { name: (*name).to_owned(), result: format!("{check:?}") }).collect()
 }
 
-/// The changes of a finding from one state to another in words: what the figures were and are.
-pub fn course(finding: &FindingStatus) -> String {
-    let (Some(before), Some(after)) = (&finding.before, &finding.after) else { return String::new() };
-    let both = [
-        ("work of a replica a second", &before.throughput, &after.throughput),
-        ("GPU activity", &before.gpu_activity, &after.gpu_activity),
-        ("latency", &before.latency, &after.latency),
-        ("GPU memory at its peak", &before.gpu_memory, &after.gpu_memory),
-        ("quality", &before.quality, &after.quality),
-    ];
-    let known = both.iter().filter_map(|(name, before, after)| {
-        let (before, after) = (before.as_deref()?, after.as_deref()?);
-        Some(format!("{name} {before} → {after}"))
-    });
+/// What the figures were before the pod template changed and are since, in words.
+pub fn course(before: &FiguresStatus, after: &FiguresStatus) -> String {
+    let both = named(before).into_iter().zip(named(after));
+    let known = both.filter_map(|((name, before), (_, after))| Some(format!("{name} {} → {}", before?, after?)));
     known.collect::<Vec<_>>().join(", ")
+}
+
+/// The figures that are known, in words.
+pub fn now(figures: &Figures) -> String {
+    let shown = self::figures(figures);
+    let known = named(&shown).into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+    known.collect::<Vec<_>>().join(", ")
+}
+
+fn named(figures: &FiguresStatus) -> [(&'static str, Option<&str>); 5] {
+    [
+        ("work of a replica a second", figures.throughput.as_deref()),
+        ("GPU activity", figures.gpu_activity.as_deref()),
+        ("latency", figures.latency.as_deref()),
+        ("GPU memory at its peak", figures.gpu_memory.as_deref()),
+        ("quality", figures.quality.as_deref()),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::SignedDuration;
     use jiff::Timestamp;
     use wellfed_engine::finding::FindingName;
     use wellfed_engine::memory::Moment;
@@ -194,7 +203,9 @@ mod tests {
             "GPUs 22 % active, CPU at 97 % of its limit, throttled in 40 % of periods, 4 GPUs judged over 10m"
         );
         assert_eq!((first[0].state.as_str(), first[0].severity.as_str()), ("Open", "Medium"));
-        assert_eq!(shown(&later, &first), first);
+        let later = shown(&later, &first);
+        assert_eq!(later[0].last_seen, first[0].last_seen.map(|seen| seen + SignedDuration::from_mins(1)));
+        assert_eq!(later, [FindingStatus { last_seen: later[0].last_seen, ..first[0].clone() }]);
     }
 
     #[test]
@@ -218,7 +229,8 @@ mod tests {
 
         assert_eq!(then[0].state, "Resolved");
         assert_eq!(then[0].evidence, first[0].evidence);
-        assert_eq!(course(&then[0]), "GPU activity 0.22 → 0.95");
+        let [before, after] = [&then[0].before, &then[0].after].map(|figures| figures.as_ref().unwrap());
+        assert_eq!(course(before, after), "GPU activity 0.22 → 0.95");
         assert_eq!(shown(&later, &then)[0].after, then[0].after);
     }
 
@@ -232,6 +244,7 @@ mod tests {
             weight: Weight::Advice,
             state: State::Regressed,
             first: now,
+            last: now,
             since: now,
             figures: None,
             worse,

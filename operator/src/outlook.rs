@@ -33,6 +33,7 @@ pub fn watched(
         backlog_lasts: backlog_lasts(decision, policy, since, now),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
+        sources: decision.memory.gate.sources,
     })
 }
 

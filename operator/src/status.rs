@@ -125,7 +125,8 @@ pub struct Worth {
     numbers: [Option<i32>; 3],
     pools: Vec<PoolStatus>,
     conditions: Vec<(String, ConditionStatus, String, Option<String>)>,
-    decision: Option<(String, String, String, Option<Timestamp>)>,
+    /// Why, by which step, and the verdict; each evaluation that shows its cause moves the end of a veto.
+    decision: Option<[String; 3]>,
     /// Which, in what state, since when, and whether it is known what was measured.
     findings: Vec<(String, String, Timestamp, bool)>,
     /// The first command of the first finding: the pod that it names may be gone.
@@ -150,9 +151,10 @@ impl Worth {
                     (condition.kind.clone(), condition.status, condition.reason.clone(), words)
                 })
                 .collect(),
-            decision: status.decision.as_ref().map(|decision| {
-                (decision.why.clone(), decision.binding.clone(), decision.verdict.clone(), decision.veto_expires)
-            }),
+            decision: status
+                .decision
+                .as_ref()
+                .map(|decision| [&decision.why, &decision.binding, &decision.verdict].map(String::clone)),
             findings: status
                 .findings
                 .iter()

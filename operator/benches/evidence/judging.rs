@@ -133,6 +133,7 @@ fn watched(size: usize) -> Vec<Watched> {
         backlog_lasts: true,
         slo_breached: false,
         sharded: false,
+        sources: wellfed_engine::evidence::Sources::default(),
     };
     (0..size).map(one).collect()
 }

@@ -5,6 +5,7 @@
 mod data_wait;
 mod exits;
 mod server;
+mod sources;
 mod trainer;
 
 use crate::policy::{Class, GatePolicy};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use data_wait::DataWait;
 pub use exits::Exits;
 pub use server::ServerEvidence;
+pub use sources::Sources;
 pub use trainer::{TrainerEvidence, Trend};
 
 /// One workload's evidence, attributed to its live, Ready, warm pods.

@@ -1,6 +1,8 @@
 //! What a look measured besides its findings: how well the workload does, and what could be checked at all.
 
-use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, TrainerEvidence, Trend};
+use crate::evidence::{
+    ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Sources, TrainerEvidence, Trend,
+};
 use crate::figures::{Figures, SignalFigures, Throughput, WorkUnit, significant};
 use crate::gate::Waits;
 use crate::span::Span;
@@ -21,6 +23,8 @@ pub struct Facts {
     pub waits: Waits,
     /// What was measured well enough that a silent rule means something.
     pub checked: Checked,
+    /// What was measured at all, or lately.
+    pub sources: Sources,
 }
 
 /// Whether the rules for each cause could have found it: everything that they need was measured of every GPU and container.
@@ -44,6 +48,7 @@ impl Facts {
             queue_share: queue_share(&seen.servers),
             waits: waits(&seen.servers),
             checked: checked(seen),
+            sources: Sources::of(seen),
         }
     }
 }

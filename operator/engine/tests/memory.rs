@@ -193,7 +193,7 @@ fn everything_under_test() -> GateMemory {
     };
     let longest = RuleName::LatencyNotQueueBound;
     let fate = Fate::Worse(now, Worse::Throughput);
-    let life = Life { rule: longest, weight: Weight::Support, first: now, fate };
+    let life = Life { rule: longest, weight: Weight::Support, first: now, last: now, fate };
     let (from, to) = (Replicas(9_999), Replicas(10_000));
     let gain = Gain {
         from,
@@ -204,6 +204,7 @@ fn everything_under_test() -> GateMemory {
         checks: [Check::Unknown; 3],
     };
     GateMemory {
+        sources: serde_json::from_str("[31,127]").unwrap(),
         counted: Some(now),
         lean: Some(Lean::Refuse(longest)),
         passed: Some(Passed { by: Some(longest) }),
@@ -285,4 +286,22 @@ fn a_veto_that_version_1_counted_still_stands() {
     let starved = trainer("vision-train").running(4).wanting(8).remembering(memory);
     let decision = world().workload(starved).later(240).decision("vision-train");
     assert_eq!((decision.number.0, decision.findings()), (4, vec![RuleName::DataLoader]));
+}
+
+/// What was written before the time of the last hit was kept: the veto ends half an hour after it began to stand, unless it
+/// is confirmed.
+#[test]
+fn lists_without_the_time_that_a_finding_last_fired_are_read() {
+    let lives = r#"[["LaunchBound","Advice",1700000000000,null,"Retesting"]]"#;
+    let before = serde_json::to_string(&Figures::default()).unwrap();
+    let gate = format!(
+        r#"{{"counts":[["DataLoader","Veto",1700000060000,3,0,1700000180000]],
+        "retest":{{"at":1700000200000,"before":{before},"lives":{lives}}}}}"#
+    );
+
+    let gate: GateMemory = serde_json::from_str(&gate).unwrap();
+
+    assert_eq!((gate.counts[0].first, gate.counts[0].last), (Moment(at(60)), Moment(at(180))));
+    let life = &gate.retest.unwrap().lives[0];
+    assert_eq!((life.rule, life.last, life.fate), (RuleName::LaunchBound, Moment(at(0)), Fate::Retesting(None)));
 }

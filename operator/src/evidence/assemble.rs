@@ -95,6 +95,7 @@ impl History {
         // A container that keeps ending is never warm, and its end is all that is known of it.
         let others = counts.into_values().map(|exits| ContainerEvidence { exits, ..ContainerEvidence::default() });
         evidence.containers.extend(others);
+        self.inherited.mark(&mut evidence, workload);
         Some(evidence)
     }
 

@@ -1,6 +1,7 @@
 //! Whom the lane judges: workloads that want to grow, as the last cycle saw them.
 
 use jiff::Timestamp;
+use wellfed_engine::evidence::Sources;
 use wellfed_engine::policy::{Class, GatePolicy};
 
 /// A workload that wants to grow.
@@ -26,6 +27,8 @@ pub struct Watched {
     pub slo_breached: bool,
     /// Its owner declared that the model is split over the replicas.
     pub sharded: bool,
+    /// What its evidence had at the last evaluation, as it is remembered.
+    pub sources: Sources,
 }
 
 /// A Ready pod.

@@ -182,6 +182,7 @@ impl<'a> Watch<'a> {
             backlog_lasts: true,
             slo_breached: false,
             sharded: false,
+            sources: wellfed_engine::evidence::Sources::default(),
         }
     }
 }

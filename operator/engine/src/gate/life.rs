@@ -12,11 +12,11 @@ use crate::world::Template;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A finding that is over is shown for this long, or until the pod template changes again; and one under test that growth is
-/// not held for any more, if the rollout has not ended by then.
+/// A finding that is over is shown for this long, or until the pod template changes again.
 pub const SHOWN_AFTERWARDS: SignedDuration = SignedDuration::from_hours(1);
 
-/// A retest that growth does not wait for any more ends when nobody has looked for this long.
+/// A retest that growth does not wait for any more ends when nobody has looked at the new template for this long: demand is
+/// met, or the rollout waits for a person and may never end.
 pub const GIVEN_UP_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
 /// How a finding stands.
@@ -30,7 +30,8 @@ pub enum State {
     Resolved,
     /// It shows again under the new template, or something is worse than before.
     Regressed,
-    /// Demand has been met since the pod template changed, so nobody looked: whether it is over is not known.
+    /// Nobody could look under the new template, since demand is met or the rollout has not ended: whether it is over is not
+    /// known.
     NotSeenAgain,
 }
 
@@ -59,7 +60,7 @@ pub struct Retest {
 
 /// One finding under test; written as a short list, since it is kept in status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Listed", into = "Listed")]
+#[serde(from = "Written", into = "Listed")]
 pub struct Life {
     /// Which rule.
     pub rule: RuleName,
@@ -67,11 +68,23 @@ pub struct Life {
     pub weight: Weight,
     /// When it first fired.
     pub first: Moment,
+    /// When it last fired.
+    pub last: Moment,
     /// How far it has come.
     pub fate: Fate,
 }
 
-type Listed = (RuleName, Weight, Moment, Option<Moment>, Mark);
+type Listed = (RuleName, Weight, Moment, Option<Moment>, Mark, Moment);
+
+/// Before the last time was kept.
+type Undated = (RuleName, Weight, Moment, Option<Moment>, Mark);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Now(Listed),
+    Undated(Undated),
+}
 
 /// A fate without its moment.
 #[derive(Serialize, Deserialize)]
@@ -86,8 +99,12 @@ enum Mark {
     Unseen,
 }
 
-impl From<Listed> for Life {
-    fn from((rule, weight, first, at, mark): Listed) -> Self {
+impl From<Written> for Life {
+    fn from(written: Written) -> Self {
+        let (rule, weight, first, at, mark, last) = match written {
+            Written::Now(listed) => listed,
+            Written::Undated((rule, weight, first, at, mark)) => (rule, weight, first, at, mark, first),
+        };
         let (then, worse) = (at.unwrap_or(first), |what| Fate::Worse(at.unwrap_or(first), what));
         let fate = match mark {
             Mark::Retesting => Fate::Retesting(at),
@@ -99,7 +116,7 @@ impl From<Listed> for Life {
             Mark::Memory => worse(Worse::Memory),
             Mark::Quality => worse(Worse::Quality),
         };
-        Self { rule, weight, first, fate }
+        Self { rule, weight, first, last, fate }
     }
 }
 
@@ -115,7 +132,7 @@ impl From<Life> for Listed {
             Fate::Worse(at, Worse::Memory) => (Some(at), Mark::Memory),
             Fate::Worse(at, Worse::Quality) => (Some(at), Mark::Quality),
         };
-        (life.rule, life.weight, life.first, at, mark)
+        (life.rule, life.weight, life.first, at, mark, life.last)
     }
 }
 
@@ -126,7 +143,7 @@ pub enum Fate {
     Retesting(Option<Moment>),
     /// Over, since then.
     Resolved(Moment),
-    /// Given up then, since nobody had looked for long.
+    /// Given up then, since nobody had looked at the new template for long.
     Unseen(Moment),
     /// It showed again then.
     Again(Moment),
@@ -161,10 +178,10 @@ impl Retest {
         self.is_running() && !self.lapsed && self.settled.is_none_or(|settled| at <= settled.0)
     }
 
-    /// Since when nobody has looked, and growth does not wait.
+    /// Since when nobody has looked at the new template, and growth does not wait.
     fn unseen_since(&self, counted: Option<Moment>, policy: &GatePolicy) -> Moment {
         let lapsed = Moment(self.at.plus(policy.expiry));
-        counted.map_or(lapsed, |counted| counted.max(lapsed))
+        self.settled.and(counted).map_or(lapsed, |counted| counted.max(lapsed))
     }
 
     /// The rule for whose retest growth waits.
@@ -190,6 +207,7 @@ impl GateMemory {
             self.retest_all(Moment::of(now));
             self.counts.clear();
             (self.lean, self.figures, self.waits) = (None, None, None);
+            self.sources = self.sources.of_gpus();
             (self.trial, self.ceiling, self.cause) = (None, None, None);
         }
         (self.peak, self.revisions) = (None, None);
@@ -209,6 +227,7 @@ impl GateMemory {
                 rule: count.rule,
                 weight: count.weight,
                 first: count.first,
+                last: count.last,
                 fate: Fate::Retesting(None),
             })
             .collect();
@@ -249,16 +268,14 @@ impl GateMemory {
             retest.settled.get_or_insert(Moment::of(now));
         }
         retest.lapsed = retest.lapsed || now >= retest.at.plus(policy.expiry);
-        if !asked && retest.lapsed && now >= retest.unseen_since(counted, policy).plus(GIVEN_UP_AFTER) {
+        let looked_at = asked && retest.settled.is_some();
+        if !looked_at && retest.lapsed && now >= retest.unseen_since(counted, policy).plus(GIVEN_UP_AFTER) {
             for life in retest.lives.iter_mut().filter(|life| life.is_running()) {
                 life.fate = Fate::Unseen(Moment::of(now));
             }
         }
-        // A rollout that waits for a person may never end.
-        let given_up =
-            now >= retest.at.plus(policy.expiry.saturating_add(SHOWN_AFTERWARDS)) && retest.settled.is_none();
         retest.lives.retain(|life| match life.fate {
-            Fate::Retesting(_) => !given_up,
+            Fate::Retesting(_) => true,
             Fate::Again(_) => standing(life.rule),
             Fate::Resolved(at) | Fate::Unseen(at) | Fate::Worse(at, _) => now < at.plus(SHOWN_AFTERWARDS),
         });
@@ -272,8 +289,11 @@ impl GateMemory {
             self.counts.iter().filter(|count| count.is_shown()).map(|count| count.rule).collect();
         let Some(retest) = &mut self.retest else { return };
         let at = Moment::of(opinion.at);
-        for life in retest.lives.iter_mut().filter(|life| standing.contains(&life.rule)) {
-            if !matches!(life.fate, Fate::Again(_)) {
+        for life in &mut retest.lives {
+            if opinion.findings.iter().any(|finding| finding.rule == life.rule) {
+                life.last = at;
+            }
+            if standing.contains(&life.rule) && !matches!(life.fate, Fate::Again(_)) {
                 life.fate = Fate::Again(at);
             }
         }

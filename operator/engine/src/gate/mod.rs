@@ -1,12 +1,14 @@
 //! From opinions to a verdict: three in a row to veto, two to release, so that neither flaps.
 
 mod count;
+mod gone;
 mod life;
 mod recall;
 mod shown;
 mod trial;
 mod waits;
 
+use crate::evidence::Sources;
 use crate::figures::{Figures, SignalFigures};
 use crate::memory::Moment;
 use crate::opinion::{Gap, Lean, Opinion, Weight};
@@ -18,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use trial::Backlog;
 
 pub use count::Count;
+pub use gone::Gone;
 pub use life::{Fate, GIVEN_UP_AFTER, Life, Retest, SHOWN_AFTERWARDS, State};
 pub use recall::{Cause, REMEMBERED};
 pub use shown::{MOST_SHOWN, Shown};
@@ -36,6 +39,9 @@ const MOST: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateMemory {
+    /// What the evidence had when something was last there to measure.
+    #[serde(skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
     /// The evidence last counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<Moment>,
@@ -99,7 +105,7 @@ pub enum Verdict {
     Refuse {
         /// The cause.
         rule: RuleName,
-        /// When the veto ends by itself.
+        /// When the veto ends by itself, unless its cause shows again before that.
         expires: Moment,
     },
     /// No verdict.
@@ -152,8 +158,8 @@ impl GateMemory {
         }
     }
 
-    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; an expired
-    /// veto starts anew.
+    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; a veto
+    /// that nothing has confirmed for long starts anew.
     pub fn count<'a>(
         &mut self,
         opinion: Option<&'a Opinion>,
@@ -165,6 +171,7 @@ impl GateMemory {
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
         count::add(&mut self.counts, opinion);
+        self.sources = opinion.facts.sources.or(self.sources);
         self.recall(opinion);
         self.drop_the_least();
         if !matches!(opinion.lean, Lean::Unknown(_)) {
@@ -183,7 +190,7 @@ impl GateMemory {
     }
 
     fn expire(&mut self, policy: &GatePolicy, now: Timestamp) {
-        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
+        self.counts.retain(|count| count.standing.is_none() || now < count.expires(policy).0);
         self.slo_passed.take_if(|at| now >= at.plus(policy.window));
         self.ceiling.take_if(|ceiling| now >= ceiling.at.plus(policy.expiry));
         if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
@@ -236,8 +243,8 @@ impl GateMemory {
     /// The verdict as far as it has been counted.
     pub fn verdict(&self, policy: &GatePolicy) -> Verdict {
         let vetoes = || self.counts.iter().filter(|count| count.weight == Weight::Veto);
-        if let Some((count, since)) = vetoes().find_map(|count| Some((count, count.standing?))) {
-            return Verdict::Refuse { rule: count.rule, expires: Moment(since.plus(policy.expiry)) };
+        if let Some(count) = vetoes().find(|count| count.standing.is_some()) {
+            return Verdict::Refuse { rule: count.rule, expires: count.expires(policy) };
         }
         if let Some(rule) = self.retests() {
             return Verdict::Unknown(Gap::Retesting { rule });
