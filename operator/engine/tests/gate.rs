@@ -124,7 +124,7 @@ fn evaluations_closer_than_thirty_seconds_and_repeated_ones_count_once() {
 }
 
 #[test]
-fn a_veto_ends_by_itself_after_half_an_hour() {
+fn a_veto_that_nobody_confirms_ends_by_itself_after_half_an_hour() {
     let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO);
     let expires = Moment(at(3 * 60 + 30 * 60));
     let standing = world.decision("vision-train").verdict;
@@ -136,9 +136,36 @@ fn a_veto_ends_by_itself_after_half_an_hour() {
     assert!(matches!(after, Verdict::Unknown(_)), "{after:?}");
 }
 
+/// Kills: half an hour from when it began to stand.
+#[test]
+fn a_veto_that_fresh_evidence_confirms_stands_for_six_hours_and_nothing_grows() {
+    let mut world = world().workload(starved_trainer().on_unknown(OnUnknown::Allow)).after(EVALUATIONS_TO_VETO);
+    for _ in 0..6 * 60 {
+        world = world.after(1);
+        let decision = world.decision("vision-train");
+        assert_eq!((decision.number.0, decision.findings()), (4, vec![RuleName::DataLoader]));
+    }
+
+    let expires = Moment(at(3 * 60 + 6 * 3_600 + 30 * 60));
+    let decision = world.decision("vision-train");
+    assert_eq!(decision.verdict, Verdict::Refuse { rule: RuleName::DataLoader, expires });
+    let seen = &decision.memory.gate.shown()[0];
+    assert_eq!([seen.first, seen.since, seen.last], [60, 180, 180 + 6 * 3_600].map(|seconds| Moment(at(seconds))));
+}
+
+/// Kills: an expiry that any evaluation puts off.
+#[test]
+fn a_look_that_does_not_show_the_cause_does_not_put_the_expiry_off() {
+    let busy = trainer("vision-train").running(4).wanting(8).busy();
+    let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).later(20 * 60).becomes(busy).after(1);
+
+    let refuses = |world: &Scenario| matches!(world.decision("vision-train").verdict, Verdict::Refuse { .. });
+    assert_eq!([539, 540].map(|seconds| refuses(&world.clone().later(seconds))), [true, false]);
+}
+
 #[test]
 fn an_expired_veto_needs_three_new_evaluations() {
-    let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).later(30 * 60 - 60);
+    let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).later(30 * 60);
 
     assert!(matches!(world.clone().after(2).decision("vision-train").verdict, Verdict::Unknown(_)));
     assert!(matches!(world.after(3).decision("vision-train").verdict, Verdict::Refuse { .. }));

@@ -8,7 +8,7 @@ mod reports;
 use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;
 use jiff::{SignedDuration, Timestamp};
-use wellfed_engine::evidence::{Evidence, ServerEvidence, TrainerEvidence};
+use wellfed_engine::evidence::{Evidence, ServerEvidence, Sources, TrainerEvidence};
 use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
 use wellfed_engine::rules::Thresholds;
 
@@ -75,8 +75,10 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             })
             .collect(),
         exits: Vec::new(),
+        backlog_lasts: false,
         slo_breached: false,
         sharded: false,
+        sources: Sources::default(),
     }
 }
 
@@ -277,6 +279,28 @@ fn a_source_is_missed_for_a_day() {
     };
 
     assert_eq!([missed(5), missed(24 * 60), missed(24 * 60 + 1)], [true, true, false]);
+}
+
+/// The lane of a process that began at `began`, restarted with what is remembered of an evaluation that saw SM activity.
+fn restarted(began: i64, now: i64) -> Evidence {
+    let before = seen(vec![said(0, &[(Metric::Engine, 0.5), (Metric::Sm, 0.5)])]);
+    let remembered = Watched { sources: Sources::of(&before), ..watched(-60, &[("a", -60)]) };
+    let mut history = History::every(MINUTE);
+    for minute in [began, now] {
+        history.watch(std::slice::from_ref(&remembered), at(minute));
+        history.push(said(minute, &[(Metric::Engine, 0.5)]), SignedDuration::from_hours(2));
+    }
+    history.evidence(&Watched { sources: Sources::default(), since: at(now - 1), ..remembered }).unwrap()
+}
+
+/// Kills: what is remembered read at each look, when this process has left its own there.
+#[test]
+fn a_restart_misses_what_was_measured_before_it_for_a_day() {
+    let lost = |now| restarted(10, now).gpus[0].sm_lost;
+
+    assert_eq!([lost(11), lost(10 + 24 * 60), lost(11 + 24 * 60)], [true, true, false]);
+    let gpu = restarted(10, 11).gpus[0];
+    assert_eq!((gpu.engine_lost, gpu.dram_lost), (false, false), "what is there, and what never was");
 }
 
 #[test]

@@ -179,8 +179,10 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: Vec::new(),
+            backlog_lasts: true,
             slo_breached: false,
             sharded: false,
+            sources: wellfed_engine::evidence::Sources::default(),
         }
     }
 }
