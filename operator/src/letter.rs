@@ -24,22 +24,22 @@ impl Letter {
     }
 }
 
-fn put(path: &str, value: Value) -> Value {
+fn put(path: &str, value: &Value) -> Value {
     json!({ "op": "add", "path": path, "value": value })
 }
 
 /// The whole status anew.
 pub fn whole(status: &GpuWorkloadStatus) -> Vec<Value> {
-    vec![put("/status", json!(status))]
+    vec![put("/status", &json!(status))]
 }
 
 /// What moves without a transition: the memory, and with it, at no write of its own, the times that each evaluation moves.
 /// Everything else is as it was told, `told` the findings.
 pub fn moved(status: &GpuWorkloadStatus, memory: &str, told: &[FindingStatus]) -> Vec<Value> {
     let expires = status.decision.as_ref().and_then(|decision| decision.veto_expires);
-    let expires = expires.map(|at| put("/status/decision/vetoExpires", json!(at)));
+    let expires = expires.map(|at| put("/status/decision/vetoExpires", &json!(at)));
     let both = status.findings.iter().zip(told).enumerate();
     let seen = both.filter(|(_, (now, told))| now.last_seen != told.last_seen);
-    let seen = seen.map(|(place, (now, _))| put(&format!("/status/findings/{place}/lastSeen"), json!(now.last_seen)));
-    std::iter::once(put("/status/memory", json!(memory))).chain(expires).chain(seen).collect()
+    let seen = seen.map(|(place, (now, _))| put(&format!("/status/findings/{place}/lastSeen"), &json!(now.last_seen)));
+    std::iter::once(put("/status/memory", &json!(memory))).chain(expires).chain(seen).collect()
 }

@@ -108,7 +108,7 @@ impl Reporter<'_> {
         let new = Worth::of(&status) != last.worth;
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
         if new {
-            happenings = self.news(happenings, subject, decided, last, &status);
+            happenings = news(happenings, subject, decided, last, &status);
             log(&subject.id, decided, &status);
         }
         last.happened(happenings, self.now);
@@ -141,27 +141,6 @@ impl Reporter<'_> {
         // As they are before they are shortened.
         (last.findings, last.memory, last.memory_at) = (findings, memory, Some(self.now));
         Some(patch)
-    }
-
-    /// What a new status tells besides these.
-    fn news(
-        &self,
-        mut happenings: Vec<Happening>,
-        subject: &Subject,
-        decided: Option<&Decided>,
-        last: &Last,
-        status: &GpuWorkloadStatus,
-    ) -> Vec<Happening> {
-        // A write that failed is told already, with its numbers.
-        let turned = transitions(&last.conditions, &status.conditions);
-        let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
-        happenings.extend(new);
-        if let Some(Ok(decision)) = decided {
-            happenings.extend(turns(&last.findings, &status.findings, &decision.memory.gate));
-        }
-        happenings.extend(overrides(&last.conditions, &status.conditions));
-        happenings.extend(foreign(subject));
-        happenings
     }
 
     fn compose(
@@ -236,6 +215,26 @@ impl Reporter<'_> {
 
 #[cfg(test)]
 mod tests;
+
+/// What a new status tells, after these.
+fn news(
+    mut happenings: Vec<Happening>,
+    subject: &Subject,
+    decided: Option<&Decided>,
+    last: &Last,
+    status: &GpuWorkloadStatus,
+) -> Vec<Happening> {
+    // A write that failed is told already, with its numbers.
+    let turned = transitions(&last.conditions, &status.conditions);
+    let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
+    happenings.extend(new);
+    if let Some(Ok(decision)) = decided {
+        happenings.extend(turns(&last.findings, &status.findings, &decision.memory.gate));
+    }
+    happenings.extend(overrides(&last.conditions, &status.conditions));
+    happenings.extend(foreign(subject));
+    happenings
+}
 
 fn uid(decided: &Decided) -> &str {
     match decided {

@@ -3,6 +3,7 @@
 mod count;
 mod gone;
 mod life;
+mod listed;
 mod recall;
 mod shown;
 mod trial;
