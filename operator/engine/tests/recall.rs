@@ -1,6 +1,7 @@
 //! A cause that refused growth is looked for first when demand comes back, and growth waits for that look, but not for long.
 
 use wellfed_engine::decision::Reason;
+use wellfed_engine::evidence::GpuEvidence;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::Gap;
@@ -89,7 +90,8 @@ fn two_looks_that_do_not_show_it_forget_it() {
 
 #[test]
 fn looks_without_evidence_do_not_forget_it() {
-    let unseen = refused_and_quiet(HOUR).becomes(chat().wanting(8).seen(|gpu, _| *gpu = Default::default())).after(3);
+    let unseen =
+        refused_and_quiet(HOUR).becomes(chat().wanting(8).seen(|gpu, _| *gpu = GpuEvidence::default())).after(3);
 
     assert_eq!(number(&back(quiet(unseen, HOUR))), 4);
 }
