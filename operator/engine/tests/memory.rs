@@ -166,19 +166,18 @@ fn the_worst_memory_fits_into_four_kibibytes() {
 
 /// Of eight targets.
 fn revisions() -> String {
-    vec!["01234567:1234"; 8].join(",")
+    ["01234567:1234"; 8].join(",")
 }
 
-/// Ten findings that a new pod template made worse, every figure known and a ceiling in force; there is no trial then.
-fn everything_under_test() -> GateMemory {
-    let now = Moment(at(86_400));
+/// At their longest.
+fn every_figure() -> Figures {
     let work = Throughput {
         unit: WorkUnit::TrainedTokens,
         total: 0.001_234_56,
         replicas: 10_000,
         spread: Some(0.000_123_456),
     };
-    let figures = Figures {
+    Figures {
         throughput: Some(work),
         activity: Some(0.001_234_56),
         latency: Some(0.001_234_56),
@@ -190,7 +189,13 @@ fn everything_under_test() -> GateMemory {
             quality: Some(-0.001_234_56),
             replicas: Some(10_000),
         },
-    };
+    }
+}
+
+/// Ten findings that a new pod template made worse, every figure known and a ceiling in force; there is no trial then.
+fn everything_under_test() -> GateMemory {
+    let now = Moment(at(86_400));
+    let figures = every_figure();
     let longest = RuleName::LatencyNotQueueBound;
     let fate = Fate::Worse(now, Worse::Throughput);
     let life = Life { rule: longest, weight: Weight::Support, first: now, last: now, fate };
