@@ -1,12 +1,14 @@
 //! The stores of one instant, arranged so that a workload finds its targets, pods and pools without a walk.
 
-use crate::slim::{GPU, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
+use crate::resources::GPU;
+use crate::sharing;
+use crate::slim::{SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
 use crate::watch::Stores;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use wellfed_crds::{GpuPoolSpec, ScaleTargetRef};
+use wellfed_crds::{GpuPoolSpec, Quantity, ScaleTargetRef};
 use wellfed_engine::money::Money;
 use wellfed_engine::units::{Gpus, NodeName, PoolName};
 use wellfed_engine::world::{Node, Pool};
@@ -29,8 +31,19 @@ pub struct Catalog {
     pub namespaces: HashMap<String, BTreeMap<String, String>>,
     /// Every GPU node that takes pods.
     pub nodes: BTreeMap<NodeName, Node>,
+    /// Every node, whether it takes pods or not.
+    pub machines: HashMap<String, Machine>,
     /// Every pool's nodes and limit.
     pub capacity: BTreeMap<PoolName, Pool>,
+}
+
+/// A node, as its pods see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// Cores that its pods may use together; none where it does not say.
+    pub cores: Option<f64>,
+    /// Whether several pods share each GPU, by resource, as far as its labels say.
+    pub sharing: BTreeMap<String, bool>,
 }
 
 /// One object that can be scaled.
@@ -42,8 +55,8 @@ pub struct Target {
     pub resource_version: String,
     /// GPUs that one pod asks for.
     pub gpus: u32,
-    /// Cores that the GPU container may use.
-    pub cpu_limit: Option<f64>,
+    /// Whether all of them are whole: a part of one, or a place on one, is found on no node's count of free GPUs.
+    pub whole: bool,
     /// The GPU container.
     pub container: String,
     /// Who drives it: kind and name of its controller.
@@ -109,8 +122,8 @@ impl Catalog {
         let target = Target {
             replicas: u32::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
-            gpus: spec.template.spec.gpus(),
-            cpu_limit: container.and_then(crate::slim::Container::cpu_limit),
+            gpus: spec.template.spec.gpus().map(|(_, count)| count).fold(0, u32::saturating_add),
+            whole: spec.template.spec.gpus().all(|(resource, _)| resource == GPU),
             container: container.map(|container| container.name.clone()).unwrap_or_default(),
             owner: owner.map(|owner| (owner.kind.clone(), owner.name.clone())),
             failure,
@@ -134,8 +147,12 @@ impl Catalog {
         let mut used: HashMap<&str, u32> = HashMap::new();
         for pod in pods.iter().filter(|pod| !is_over(pod)) {
             if let Some(node) = &pod.spec.node_name {
-                *used.entry(node).or_default() += pod.spec.gpus();
+                let whole = pod.spec.gpus().filter(|(resource, _)| *resource == GPU);
+                *used.entry(node).or_default() += whole.map(|(_, count)| count).sum::<u32>();
             }
+        }
+        for node in nodes {
+            self.machines.insert(node.metadata.name.clone().unwrap_or_default(), Machine::of(node));
         }
         let suitable: Vec<_> = nodes.iter().filter(|node| takes_pods(node)).collect();
         for node in &suitable {
@@ -156,6 +173,14 @@ impl Catalog {
         let Some(selector) = pool.namespace_selector.clone() else { return true };
         let labels = self.namespaces.get(namespace);
         Selector::try_from(selector).is_ok_and(|selector| labels.is_some_and(|labels| selector.matches(labels)))
+    }
+}
+
+impl Machine {
+    /// What `node` says of itself.
+    pub fn of(node: &SlimNode) -> Self {
+        let cores = node.status.allocatable.get("cpu").and_then(|cores| Quantity(cores.clone()).to_f64().ok());
+        Self { cores, sharing: sharing::said(node) }
     }
 }
 

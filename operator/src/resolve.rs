@@ -70,8 +70,11 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
     let targets = targets(intent, namespace, catalog)?;
     let gpus = gpus_per_replica(intent, &targets).map_err(|refusal| Unresolved::Refused(vec![refusal]))?;
     let driven = targets.iter().find_map(|(key, target)| driven(key, target, catalog));
-    let policy = Policy { gpus_per_replica: gpus, ..intent.policy.clone() };
-    let misfit = policy.model.and_then(|_| misfit(&policy, &offers(namespace, catalog), None));
+    let whole_gpus = targets.iter().all(|(_, target)| target.whole);
+    let policy = Policy { gpus_per_replica: gpus, whole_gpus, ..intent.policy.clone() };
+    // A pool says how much memory its GPUs have, not a part of one.
+    let model = policy.model.filter(|_| whole_gpus);
+    let misfit = model.and_then(|_| misfit(&policy, &offers(namespace, catalog), None));
     Ok(Resolved {
         policy,
         sources: intent.sources.clone(),
@@ -155,8 +158,8 @@ fn gpus_per_replica(intent: &Intent, targets: &[(TargetKey, Target)]) -> Result<
     for (at, ((_, kind, name), target)) in targets.iter().enumerate() {
         if target.gpus == 0 {
             let message = format!(
-                "the pods of {kind} \"{name}\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] on a container, \
-                 or scale it with an HPA"
+                "the pods of {kind} \"{name}\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] (or \
+                 nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it with an HPA"
             );
             return refuse(at, message);
         }
@@ -213,7 +216,7 @@ mod tests {
             replicas: 1,
             resource_version: "1".into(),
             gpus,
-            cpu_limit: None,
+            whole: true,
             container: "vllm".into(),
             owner: None,
             failure: None,
