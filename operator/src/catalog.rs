@@ -122,8 +122,8 @@ impl Catalog {
         let target = Target {
             replicas: u32::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
-            gpus: spec.template.spec.gpus().map(|(_, count)| count).fold(0, u32::saturating_add),
-            whole: spec.template.spec.gpus().all(|(resource, _)| resource == GPU),
+            gpus: spec.template.spec.gpus(),
+            whole: spec.template.spec.gpus_by_resource().all(|(resource, _)| resource == GPU),
             container: container.map(|container| container.name.clone()).unwrap_or_default(),
             owner: owner.map(|owner| (owner.kind.clone(), owner.name.clone())),
             failure,
@@ -147,7 +147,7 @@ impl Catalog {
         let mut used: HashMap<&str, u32> = HashMap::new();
         for pod in pods.iter().filter(|pod| !is_over(pod)) {
             if let Some(node) = &pod.spec.node_name {
-                let whole = pod.spec.gpus().filter(|(resource, _)| *resource == GPU);
+                let whole = pod.spec.gpus_by_resource().filter(|(resource, _)| *resource == GPU);
                 *used.entry(node).or_default() += whole.map(|(_, count)| count).sum::<u32>();
             }
         }
@@ -258,6 +258,38 @@ mod tests {
         assert!(!belongs(&node("40960", "8"), &pool(&json!({ "memory": 80_000 }))));
         assert!(!belongs(&node("81559", "4"), &pool(&json!({ "perNode": 8 }))));
         assert!(!belongs(&node("", "8"), &pool(&json!({ "memory": 1 }))), "an unknown memory is not enough");
+    }
+
+    fn asking(resource: &str, count: &str) -> Value {
+        json!({ "containers": [{ "name": "log" }, { "name": "main", "resources": { "limits": { resource: count } } }] })
+    }
+
+    #[test]
+    fn parts_of_gpus_are_accepted_and_take_no_whole_gpu_of_their_node() {
+        let asked = |resource: &str| {
+            let spec = json!({ "template": { "spec": asking(resource, "2") } });
+            let meta = ObjectMeta { name: Some("a".into()), namespace: Some("demo".into()), ..ObjectMeta::default() };
+            let mut catalog = Catalog::default();
+            catalog.target("Deployment", &meta, &serde_json::from_value(spec).unwrap(), &TargetStatus::default());
+            let target = catalog.targets.values().next().unwrap();
+            (target.gpus, target.whole, target.container.clone())
+        };
+        let free = |resource: &str| {
+            let mut node = node("81559", "8");
+            node.metadata.name = Some("n".into());
+            node.status.conditions.push(serde_json::from_value(json!({ "type": "Ready", "status": "True" })).unwrap());
+            let mut spec = asking(resource, "2");
+            spec["nodeName"] = "n".into();
+            let pod = serde_json::from_value(json!({ "metadata": {}, "spec": spec })).unwrap();
+            let mut catalog = Catalog::default();
+            catalog.nodes(&[Arc::new(node)], &[Arc::new(pod)]);
+            catalog.nodes[&NodeName("n".into())].free
+        };
+
+        assert_eq!((asked("nvidia.com/gpu"), free("nvidia.com/gpu")), ((2, true, "main".into()), Gpus(6)));
+        for part in ["nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb"] {
+            assert_eq!((asked(part), free(part)), ((2, false, "main".into()), Gpus(8)), "{part}");
+        }
     }
 
     #[test]

@@ -211,6 +211,16 @@ mod tests {
     use jiff::SignedDuration;
     use serde_json::json;
 
+    #[test]
+    fn parts_of_gpus_are_accepted_and_their_memory_is_not_that_of_the_pools_gpus() {
+        let mut parts = catalog(1);
+        parts.targets.values_mut().for_each(|target| target.whole = false);
+
+        let resolved = resolved(&parts, "7B");
+        assert_eq!((resolved.policy.gpus_per_replica, resolved.policy.whole_gpus), (Gpus(1), false));
+        assert_eq!(resolved.misfit, None);
+    }
+
     fn catalog(gpus: u32) -> Catalog {
         let target = Target {
             replicas: 1,
@@ -237,6 +247,10 @@ mod tests {
     }
 
     fn misfit_with(gpus: u32, params: &str) -> Option<String> {
+        resolved(&catalog(gpus), params).misfit.map(|misfit| misfit.sentence())
+    }
+
+    fn resolved(catalog: &Catalog, params: &str) -> Resolved {
         let spec = json!({
             "maxReplicas": 4,
             "model": { "params": params, "dtype": "FP16" },
@@ -246,7 +260,7 @@ mod tests {
         });
         let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
         let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
-        resolve(&intent, "demo", &catalog(gpus)).ok().unwrap().misfit.map(|misfit| misfit.sentence())
+        resolve(&intent, "demo", catalog).ok().unwrap()
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Sharing {
         let known = pod.spec.node_name.as_ref().and_then(|node| self.0.get(node));
         let shared =
             |resource: &str| resource.ends_with(SHARED) || known.is_some_and(|known| known.contains_key(resource));
-        pod.spec.gpus().any(|(resource, _)| shared(resource))
+        pod.spec.gpus_by_resource().any(|(resource, _)| shared(resource))
     }
 }
 

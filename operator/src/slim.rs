@@ -312,8 +312,13 @@ impl SlimPod {
 }
 
 impl PodSpec {
-    /// GPUs, instances and places that all containers ask for, by resource.
-    pub fn gpus(&self) -> impl Iterator<Item = (&str, u32)> {
+    /// GPUs, parts of them and places on them, that all containers ask for.
+    pub fn gpus(&self) -> u32 {
+        self.gpus_by_resource().map(|(_, count)| count).fold(0, u32::saturating_add)
+    }
+
+    /// The same by resource.
+    pub fn gpus_by_resource(&self) -> impl Iterator<Item = (&str, u32)> {
         self.containers.iter().flat_map(|one| &one.resources.gpus).map(|(name, count)| (name.as_str(), *count))
     }
 

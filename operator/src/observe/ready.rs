@@ -32,7 +32,7 @@ fn pod(pod: &SlimPod, target: &Target, look: &Lookout<'_>, sharing: &Sharing) ->
         container: container.clone(),
         cpu_limit: cpu_limit.map(cores),
         cpu_at_hand: if cpu_limit.is_none() { at_hand() } else { None },
-        gpus: pod.spec.gpus().map(|(_, count)| count).fold(0, u32::saturating_add),
+        gpus: pod.spec.gpus(),
         shared: sharing.of(pod),
     })
 }
