@@ -386,6 +386,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             io_pressure,
             network: network.map(Span::exact),
             exits: Exits { gpu_memory: exits / 4, host_memory: 0, failed: exits },
+            shared: false,
         },
     )
 }
