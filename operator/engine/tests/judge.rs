@@ -252,6 +252,25 @@ fn what_software_counts_on_a_shared_gpu_only_advises() {
     assert_eq!(counted(false, &diverged, Exits::default()), [Lean::Refuse(RuleName::RunNotProgressing); 2]);
 }
 
+/// The one trainer that counts its wait for data is on a shared GPU: it refuses nothing, and what it says for growth stands.
+#[test]
+fn a_count_on_a_shared_gpu_that_speaks_for_growth_is_heard() {
+    let counts =
+        TrainerEvidence { step_seconds: exact(1.0), data_wait_seconds: exact(0.01), ..TrainerEvidence::default() };
+    let lean = |shared: bool, told: TrainerEvidence| {
+        let mut seen = evidence(Class::Training, &[starved_gpu(); 6], &[cpu_bound(); 6]);
+        (seen.gpus[0].shared, seen.containers[0].shared) = (shared, shared);
+        seen.trainers = vec![TrainerEvidence::default(); 6];
+        seen.trainers[0] = told;
+        judge(&seen).lean
+    };
+    let unheard = Lean::Refuse(RuleName::DataLoader);
+
+    assert_eq!([lean(false, TrainerEvidence::default()), lean(true, TrainerEvidence::default())], [unheard; 2]);
+    assert_eq!(lean(true, counts), lean(false, counts));
+    assert_ne!(lean(true, counts), unheard);
+}
+
 /// One replica's GPU is shared, and only that replica ran out of memory.
 #[test]
 fn an_exit_on_the_one_shared_gpu_of_five_refuses_nothing() {

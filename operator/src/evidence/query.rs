@@ -13,7 +13,7 @@ const GPU: &str =
 const OF_A_CONTAINER: &str = "cpu, id, image, name";
 
 /// What tells apart who scraped one address, and through what. Two addresses of a pod are two servers.
-const SCRAPED_BY: &str = "job, service, endpoint, container, metrics_path, prometheus, prometheus_replica, replica";
+pub const SCRAPED_BY: &str = "job, service, endpoint, container, metrics_path, prometheus, prometheus_replica, replica";
 
 impl Metric {
     /// The question, over the last `window` in Prometheus's notation; none where nobody named what to ask for.

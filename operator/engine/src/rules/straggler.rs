@@ -86,8 +86,7 @@ fn clocks(seen: &Evidence) -> Option<(f64, f64)> {
         // Looked at closely only where one is faster: peers are sorted for that.
         let faster =
             |other: &GpuEvidence| other.product == gpu.product && other.clock.is_some_and(|clock| slow(gpu, clock.low));
-        gpu.product.is_some()
-            && at_least(gpu.activity(), limits.busy_from)
+        at_least(gpu.activity(), limits.busy_from)
             && seen.gpus.iter().any(faster)
             && clock_peers(gpu, seen).is_some_and(|peers| {
                 slow(gpu, peers.low) && gpu.clock.is_some_and(|clock| peers.leave_out(clock, limits.outlier_from))
