@@ -36,7 +36,8 @@ async fn dcgm_exporter_151_201_144_307_a_node_that_slices_its_gpus_turns_a_refus
 
         label(&stage, &json!("4"), &json!("time-slicing")).await?;
         stage.until_condition("reader", "Starved", False).await?;
-        ensure!(stage.finding("reader", "StorageStall").await?.weight == "Advice", "it is still told");
+        let told = stage.until_finding("reader", "StorageStall", "Open").await?;
+        ensure!(told.weight == "Advice", "{told:?}");
 
         // What discovers GPUs is restarted, and its labels are away.
         label(&stage, &Value::Null, &Value::Null).await?;

@@ -185,18 +185,20 @@ fn a_product_of_another_clock_is_no_straggler() {
     assert_eq!(vetoes(&training(&gpus)), []);
 }
 
-/// Two products that no table knows are two all the same, and clocks of GPUs without a product are compared with none.
+/// Clocks of GPUs without a product are compared with none.
 #[test]
 fn clocks_are_compared_only_among_gpus_whose_product_is_known() {
-    let mut gpus = [GpuEvidence { product: Some(1), clock: exact(1_980.0), ..busy_gpu() }; 8];
-    gpus[0].clock = exact(990.0);
-    assert_eq!(vetoes(&training(&gpus)), [Straggler], "the control");
+    let clocked = |product: Option<u32>, clock: f64| GpuEvidence { product, clock: exact(clock), ..busy_gpu() };
+    let group = |odd: Option<u32>, others: Option<u32>| {
+        let mut gpus = [clocked(others, 1_980.0); 8];
+        gpus[0] = clocked(odd, 990.0);
+        vetoes(&training(&gpus))
+    };
 
-    gpus.iter_mut().for_each(|gpu| gpu.product = None);
-    assert_eq!(vetoes(&training(&gpus)), []);
-    gpus.iter_mut().for_each(|gpu| gpu.product = Some(1));
-    gpus[0].product = None;
-    assert_eq!(vetoes(&training(&gpus)), []);
+    assert_eq!(group(Some(1), Some(1)), [Straggler], "the control");
+    for (odd, others) in [(None, None), (None, Some(1)), (Some(1), None)] {
+        assert_eq!(group(odd, others), [], "{odd:?} beside {others:?}");
+    }
 }
 
 /// Half of the group is slow, so none is odd; those whose product is lost may still be of it.

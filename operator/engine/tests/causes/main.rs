@@ -35,8 +35,9 @@ fn exact(value: f64) -> Option<Span> {
 /// The same where every pod is on GPUs that others use too.
 fn on_shared(seen: &Evidence) -> Evidence {
     let mut shared = seen.clone();
-    shared.gpus.iter_mut().for_each(|gpu| gpu.shared = true);
-    shared.containers.iter_mut().for_each(|one| one.shared = true);
+    for (gpu, container) in shared.gpus.iter_mut().zip(&mut shared.containers) {
+        (gpu.shared, container.shared) = (true, true);
+    }
     shared
 }
 
