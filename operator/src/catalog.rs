@@ -2,7 +2,7 @@
 
 use crate::resources::GPU;
 use crate::sharing;
-use crate::slim::{SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
+use crate::slim::{REVISION, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
 use crate::watch::Stores;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{Selector, SelectorExt};
@@ -69,6 +69,8 @@ pub struct Target {
     pub template: u64,
     /// No pod of an older template is left.
     pub rolled_out: bool,
+    /// The number under which its present pod template can be gone back to; none of what has none, or names it only.
+    pub revision: Option<u64>,
 }
 
 /// Another autoscaler.
@@ -130,6 +132,7 @@ impl Catalog {
             selector: Selector::try_from(spec.selector.clone()).ok().map(|selector| selector.to_string()),
             template: spec.template.digest,
             rolled_out: status.is_rolled_out(&spec.update_strategy, meta.generation),
+            revision: meta.annotations.as_ref().and_then(|all| all.get(REVISION)?.parse().ok()),
         };
         let name = meta.name.clone().unwrap_or_default();
         self.targets.insert((meta.namespace.clone().unwrap_or_default(), kind.to_owned(), name), target);

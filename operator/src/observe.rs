@@ -17,6 +17,7 @@ use crate::signals::{Ask, Asks, Latest, Seen};
 use crate::slim::{SlimPod, StatusCondition};
 use crate::stuck::{Stuck, stuck};
 use crate::templates;
+use crate::undo;
 use jiff::{SignedDuration, Timestamp};
 use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
@@ -149,7 +150,8 @@ fn subject(
     })?;
     let parsed = recall.intent(&id.uid, workload, look.settings);
     let intent = parsed.as_ref().as_ref().map_err(|refusals| Unresolved::Refused(refusals.clone()))?;
-    let resolved = resolve(intent, &id.namespace, look.catalog)?;
+    let peak = intent.policy.model.and_then(|_| recall.peak(&id.uid, workload));
+    let resolved = resolve(intent, &id.namespace, look.catalog, peak)?;
     claim(id, &resolved, claimed)?;
     Ok(looked_at(id, workload, resolved, look, recall))
 }
@@ -220,7 +222,8 @@ fn looked_at(
 
 /// The pod templates of all targets as one.
 fn template(targets: &[(TargetKey, Target)]) -> Template {
-    Template { digest: templates::word(targets), rolled_out: targets.iter().all(|(_, target)| target.rolled_out) }
+    let rolled_out = targets.iter().all(|(_, target)| target.rolled_out);
+    Template { digest: templates::word(targets), rolled_out, revisions: undo::revisions(targets) }
 }
 
 fn signals(

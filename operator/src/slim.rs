@@ -10,6 +10,9 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// Where a `Deployment` bears the number of its pod template's revision.
+pub const REVISION: &str = "deployment.kubernetes.io/revision";
+
 macro_rules! slim {
     ($(#[$doc:meta])* $name:ident, $scope:ty, $group:literal, $version:literal, $kind:literal, $plural:literal, { $($body:tt)* }) => {
         $(#[$doc])*

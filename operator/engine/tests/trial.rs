@@ -46,6 +46,7 @@ fn replicas_that_bring_their_share_let_growth_go_on() {
     assert_eq!(scenario.decision(NAME).number.0, 16);
 }
 
+/// Truth table, row 15: the first that was added brings less than it should.
 #[test]
 fn replicas_that_bring_nothing_end_growth_at_the_present_count_of_inference() {
     let scenario = judged(grown(chat, 100.0, Span::exact(49.0)));

@@ -1,3 +1,5 @@
+mod lost;
+
 use super::*;
 use crate::catalog::Machine;
 use crate::config::Config;

@@ -181,8 +181,10 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: Vec::new(),
+            backlog_lasts: true,
             slo_breached: false,
             sharded: false,
+            sources: wellfed_engine::evidence::Sources::default(),
         }
     }
 }

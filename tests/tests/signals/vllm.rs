@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::DeleteParams;
 use kube::{Api, ResourceExt};
 use serde_json::json;
+use std::time::Duration;
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::fixture::GpuDeployment;
 use wellfed_tests::operator_fixture::{SOON, Wish};
@@ -41,7 +42,8 @@ async fn requests_are_counted_for_live_pods_and_not_for_dead_ones() -> anyhow::R
     stage.until_replicas("chat", 4).await?;
 
     let four = names(&stage, 4).await?;
-    until("two silent replicas to be told", SOON, async || {
+    // A replica that is Ready for less than a minute is not missed yet.
+    until("two silent replicas to be told", Duration::from_secs(100), async || {
         let silent = stage.until_reason("chat", "SignalsHealthy", "SamplesMissing").await?.message;
         let said = "signal load: no believable sample for 2 of 4 Ready replicas. Nothing shrinks until that ends.";
         ensure!(silent == said, "{silent}");

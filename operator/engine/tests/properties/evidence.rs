@@ -358,6 +358,7 @@ fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
                 nvlink,
                 pcie,
                 memory,
+                memory_peak: memory,
                 clock: clock.map(Span::exact),
                 product: profiles.then_some(1),
                 ..GpuEvidence::default()
