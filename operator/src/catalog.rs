@@ -1,12 +1,14 @@
 //! The stores of one instant, arranged so that a workload finds its targets, pods and pools without a walk.
 
-use crate::slim::{GPU, REVISION, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
+use crate::resources::GPU;
+use crate::sharing;
+use crate::slim::{REVISION, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
 use crate::watch::Stores;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use wellfed_crds::{GpuPoolSpec, ScaleTargetRef};
+use wellfed_crds::{GpuPoolSpec, Quantity, ScaleTargetRef};
 use wellfed_engine::money::Money;
 use wellfed_engine::units::{Gpus, NodeName, PoolName};
 use wellfed_engine::world::{Node, Pool};
@@ -29,8 +31,19 @@ pub struct Catalog {
     pub namespaces: HashMap<String, BTreeMap<String, String>>,
     /// Every GPU node that takes pods.
     pub nodes: BTreeMap<NodeName, Node>,
+    /// Every node, whether it takes pods or not.
+    pub machines: HashMap<String, Machine>,
     /// Every pool's nodes and limit.
     pub capacity: BTreeMap<PoolName, Pool>,
+}
+
+/// A node, as its pods see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// Cores that its pods may use together; none where it does not say.
+    pub cores: Option<f64>,
+    /// Whether several pods share each GPU, by resource, as far as its labels say.
+    pub sharing: BTreeMap<String, bool>,
 }
 
 /// One object that can be scaled.
@@ -42,8 +55,8 @@ pub struct Target {
     pub resource_version: String,
     /// GPUs that one pod asks for.
     pub gpus: u32,
-    /// Cores that the GPU container may use.
-    pub cpu_limit: Option<f64>,
+    /// Whether all of them are whole: a part of one, or a place on one, is found on no node's count of free GPUs.
+    pub whole: bool,
     /// The GPU container.
     pub container: String,
     /// Who drives it: kind and name of its controller.
@@ -112,7 +125,7 @@ impl Catalog {
             replicas: u32::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
             gpus: spec.template.spec.gpus(),
-            cpu_limit: container.and_then(crate::slim::Container::cpu_limit),
+            whole: spec.template.spec.gpus_by_resource().all(|(resource, _)| resource == GPU),
             container: container.map(|container| container.name.clone()).unwrap_or_default(),
             owner: owner.map(|owner| (owner.kind.clone(), owner.name.clone())),
             failure,
@@ -137,8 +150,12 @@ impl Catalog {
         let mut used: HashMap<&str, u32> = HashMap::new();
         for pod in pods.iter().filter(|pod| !is_over(pod)) {
             if let Some(node) = &pod.spec.node_name {
-                *used.entry(node).or_default() += pod.spec.gpus();
+                let whole = pod.spec.gpus_by_resource().filter(|(resource, _)| *resource == GPU);
+                *used.entry(node).or_default() += whole.map(|(_, count)| count).sum::<u32>();
             }
+        }
+        for node in nodes {
+            self.machines.insert(node.metadata.name.clone().unwrap_or_default(), Machine::of(node));
         }
         let suitable: Vec<_> = nodes.iter().filter(|node| takes_pods(node)).collect();
         for node in &suitable {
@@ -159,6 +176,14 @@ impl Catalog {
         let Some(selector) = pool.namespace_selector.clone() else { return true };
         let labels = self.namespaces.get(namespace);
         Selector::try_from(selector).is_ok_and(|selector| labels.is_some_and(|labels| selector.matches(labels)))
+    }
+}
+
+impl Machine {
+    /// What `node` says of itself.
+    pub fn of(node: &SlimNode) -> Self {
+        let cores = node.status.allocatable.get("cpu").and_then(|cores| Quantity(cores.clone()).to_f64().ok());
+        Self { cores, sharing: sharing::said(node) }
     }
 }
 
@@ -236,6 +261,38 @@ mod tests {
         assert!(!belongs(&node("40960", "8"), &pool(&json!({ "memory": 80_000 }))));
         assert!(!belongs(&node("81559", "4"), &pool(&json!({ "perNode": 8 }))));
         assert!(!belongs(&node("", "8"), &pool(&json!({ "memory": 1 }))), "an unknown memory is not enough");
+    }
+
+    fn asking(resource: &str, count: &str) -> Value {
+        json!({ "containers": [{ "name": "log" }, { "name": "main", "resources": { "limits": { resource: count } } }] })
+    }
+
+    #[test]
+    fn parts_of_gpus_are_accepted_and_take_no_whole_gpu_of_their_node() {
+        let asked = |resource: &str| {
+            let spec = json!({ "template": { "spec": asking(resource, "2") } });
+            let meta = ObjectMeta { name: Some("a".into()), namespace: Some("demo".into()), ..ObjectMeta::default() };
+            let mut catalog = Catalog::default();
+            catalog.target("Deployment", &meta, &serde_json::from_value(spec).unwrap(), &TargetStatus::default());
+            let target = catalog.targets.values().next().unwrap();
+            (target.gpus, target.whole, target.container.clone())
+        };
+        let free = |resource: &str| {
+            let mut node = node("81559", "8");
+            node.metadata.name = Some("n".into());
+            node.status.conditions.push(serde_json::from_value(json!({ "type": "Ready", "status": "True" })).unwrap());
+            let mut spec = asking(resource, "2");
+            spec["nodeName"] = "n".into();
+            let pod = serde_json::from_value(json!({ "metadata": {}, "spec": spec })).unwrap();
+            let mut catalog = Catalog::default();
+            catalog.nodes(&[Arc::new(node)], &[Arc::new(pod)]);
+            catalog.nodes[&NodeName("n".into())].free
+        };
+
+        assert_eq!((asked("nvidia.com/gpu"), free("nvidia.com/gpu")), ((2, true, "main".into()), Gpus(6)));
+        for part in ["nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb"] {
+            assert_eq!((asked(part), free(part)), ((2, false, "main".into()), Gpus(8)), "{part}");
+        }
     }
 
     #[test]

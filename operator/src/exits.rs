@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Target, TargetKey};
 use crate::evidence::{Exit, ExitCause, LONGEST};
+use crate::sharing::Sharing;
 use crate::slim::{SlimPod, Terminated};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -29,14 +30,21 @@ pub struct Ends(BTreeMap<String, BTreeMap<Timestamp, Exit>>);
 impl Ends {
     /// Every known end within the longest window, of the pods that these targets have now. Pods that are being deleted are
     /// left out: an end after the grace period looks like a failure and is none.
-    pub fn see(&mut self, targets: &[(TargetKey, Target)], catalog: &Catalog, now: Timestamp) -> Vec<Exit> {
+    pub fn see(
+        &mut self,
+        targets: &[(TargetKey, Target)],
+        catalog: &Catalog,
+        sharing: &Sharing,
+        now: Timestamp,
+    ) -> Vec<Exit> {
         let mut before = std::mem::take(&mut self.0);
         for (key, target) in targets {
             let pods = catalog.pods.get(key).into_iter().flatten();
             for pod in pods.filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
                 let uid = pod.metadata.uid.as_deref().unwrap_or_default();
                 let mut ends = before.remove(uid).unwrap_or_default();
-                ends.extend(of_pod(pod, &target.container).map(|exit| (exit.at, exit)));
+                let shared = sharing.of(pod);
+                ends.extend(of_pod(pod, &target.container).map(|exit| (exit.at, Exit { shared, ..exit })));
                 ends.retain(|at, _| now.duration_since(*at) <= LONGEST);
                 while ends.len() > MOST {
                     ends.pop_first();
@@ -57,7 +65,7 @@ fn of_pod<'a>(pod: &'a SlimPod, container: &'a str) -> impl Iterator<Item = Exit
     let ends = statuses.flat_map(|status| [&status.last_state.terminated, &status.state.terminated]).flatten();
     ends.filter_map(move |end| {
         let at = end.finished_at.as_ref()?.0;
-        Some(Exit { pod: name.clone(), at, cause: cause(end)? })
+        Some(Exit { pod: name.clone(), at, cause: cause(end)?, shared: false })
     })
 }
 
@@ -108,7 +116,7 @@ mod tests {
         let pods = vec![Arc::new(serde_json::from_value(pod).unwrap())];
         let catalog = Catalog { pods: [(key.clone(), pods)].into(), ..Catalog::default() };
         let target = Target { container: "train".into(), ..Target::default() };
-        let seen = ends.see(&[(key, target)], &catalog, now.parse().unwrap());
+        let seen = ends.see(&[(key, target)], &catalog, &Sharing::default(), now.parse().unwrap());
         seen.iter().map(|exit| exit.at.as_second() / 60 % 60).collect()
     }
 

@@ -1,5 +1,6 @@
 //! Stores and readings → World: one instant of everything, as plain data.
 
+mod ready;
 #[cfg(test)]
 mod tests;
 
@@ -100,6 +101,7 @@ pub struct Lookout<'a> {
 
 /// One look. Nothing in it waits.
 pub fn observe(look: &Lookout<'_>, recall: &mut Recall) -> Observed {
+    recall.sharing.see(look.catalog, look.now);
     let mut workloads = Vec::with_capacity(look.workloads.len());
     let mut subjects = Vec::with_capacity(look.workloads.len());
     let mut asks = Asks::new();
@@ -193,7 +195,7 @@ fn looked_at(
     }
     let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
     let signals = signals(id, &resolved, &pools, look, recall);
-    let ready_pods = ready_pods(&resolved.targets, &pools);
+    let ready_pods = ready::pods(&resolved.targets, look, &recall.sharing);
     let gate_override = Word::of(workload, look.now);
     let template = template(&resolved.targets);
     let mut memory = recall.memory(&id.uid, workload);
@@ -211,7 +213,8 @@ fn looked_at(
         memory,
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    let exits = recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, look.now);
+    let exits =
+        recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, &recall.sharing, look.now);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
     let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
     (ready, state)
@@ -221,22 +224,6 @@ fn looked_at(
 fn template(targets: &[(TargetKey, Target)]) -> Template {
     let rolled_out = targets.iter().all(|(_, target)| target.rolled_out);
     Template { digest: templates::word(targets), rolled_out, revisions: undo::revisions(targets) }
-}
-
-/// Each with the container of its own target; `pools` are in the order of `targets`.
-fn ready_pods(targets: &[(TargetKey, Target)], pools: &[PoolState]) -> Vec<WatchedPod> {
-    let pods = targets.iter().zip(pools).flat_map(|((_, target), pool)| pool.pods.iter().map(move |pod| (target, pod)));
-    pods.filter_map(|(target, pod)| match pod.state {
-        PodState::Ready { since } => Some(WatchedPod {
-            name: pod.name.0.clone(),
-            ready_since: since,
-            container: target.container.clone(),
-            cpu_limit: target.cpu_limit,
-            gpus: target.gpus,
-        }),
-        PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
-    })
-    .collect()
 }
 
 fn signals(

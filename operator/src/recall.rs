@@ -6,6 +6,7 @@ use crate::exits::Ends;
 use crate::intent::{Intent, Settings, intent};
 use crate::losses::Losses;
 use crate::refusal::Refusal;
+use crate::sharing::Sharing;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Recall {
     pub ends: HashMap<String, Ends>,
     /// Reads in a row that could not be used.
     pub losses: Losses,
+    /// Whose GPUs others may use too.
+    pub(crate) sharing: Sharing,
 }
 
 /// An intent, or everything that is wrong with it.

@@ -71,8 +71,11 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog, peak: Option
     let targets = targets(intent, namespace, catalog)?;
     let gpus = gpus_per_replica(intent, &targets).map_err(|refusal| Unresolved::Refused(vec![refusal]))?;
     let driven = targets.iter().find_map(|(key, target)| driven(key, target, catalog));
-    let policy = Policy { gpus_per_replica: gpus, ..intent.policy.clone() };
-    let sizing = policy.model.and_then(|_| sizing(&policy, &offers(namespace, catalog), peak));
+    let whole_gpus = targets.iter().all(|(_, target)| target.whole);
+    let policy = Policy { gpus_per_replica: gpus, whole_gpus, ..intent.policy.clone() };
+    // A pool says how much memory its GPUs have, not a part of one.
+    let model = policy.model.filter(|_| whole_gpus);
+    let sizing = model.and_then(|_| sizing(&policy, &offers(namespace, catalog), peak));
     Ok(Resolved {
         policy,
         sources: intent.sources.clone(),
@@ -156,8 +159,8 @@ fn gpus_per_replica(intent: &Intent, targets: &[(TargetKey, Target)]) -> Result<
     for (at, ((_, kind, name), target)) in targets.iter().enumerate() {
         if target.gpus == 0 {
             let message = format!(
-                "the pods of {kind} \"{name}\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] on a container, \
-                 or scale it with an HPA"
+                "the pods of {kind} \"{name}\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] (or \
+                 nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it with an HPA"
             );
             return refuse(at, message);
         }
@@ -209,12 +212,22 @@ mod tests {
     use jiff::SignedDuration;
     use serde_json::json;
 
+    #[test]
+    fn parts_of_gpus_are_accepted_and_their_memory_is_not_that_of_the_pools_gpus() {
+        let mut parts = catalog(1);
+        parts.targets.values_mut().for_each(|target| target.whole = false);
+
+        let resolved = resolved(&parts, "7B", None);
+        assert_eq!((resolved.policy.gpus_per_replica, resolved.policy.whole_gpus), (Gpus(1), false));
+        assert!(resolved.sizing.is_none());
+    }
+
     fn catalog(gpus: u32) -> Catalog {
         let target = Target {
             replicas: 1,
             resource_version: "1".into(),
             gpus,
-            cpu_limit: None,
+            whole: true,
             container: "vllm".into(),
             owner: None,
             failure: None,
@@ -236,6 +249,10 @@ mod tests {
     }
 
     fn misfit_with(gpus: u32, params: &str, peak: Option<f64>) -> Option<String> {
+        resolved(&catalog(gpus), params, peak).sizing.unwrap().misfit()
+    }
+
+    fn resolved(catalog: &Catalog, params: &str, peak: Option<f64>) -> Resolved {
         let spec = json!({
             "maxReplicas": 4,
             "model": { "params": params, "dtype": "FP16" },
@@ -245,7 +262,7 @@ mod tests {
         });
         let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
         let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
-        resolve(&intent, "demo", &catalog(gpus), peak).ok().unwrap().sizing.unwrap().misfit()
+        resolve(&intent, "demo", catalog, peak).ok().unwrap()
     }
 
     #[test]

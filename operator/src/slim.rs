@@ -1,23 +1,22 @@
 //! Cluster objects, cut down to what a decision reads: most of a pod's bytes are never looked at.
 
+use crate::resources::Resources;
 use crate::rollout::UpdateStrategy;
 use crate::templates::Template;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::Resource;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The resource that a GPU is asked for by.
-pub const GPU: &str = "nvidia.com/gpu";
 /// Where a `Deployment` bears the number of its pod template's revision.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
 
 macro_rules! slim {
     ($(#[$doc:meta])* $name:ident, $scope:ty, $group:literal, $version:literal, $kind:literal, $plural:literal, { $($body:tt)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             /// Metadata, without managed fields and the annotations of others.
@@ -126,7 +125,7 @@ slim!(
 );
 
 /// What a pod asks for.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodSpec {
     /// The node that it is bound to.
@@ -137,7 +136,7 @@ pub struct PodSpec {
 }
 
 /// One container.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Container {
     /// Its name.
@@ -148,19 +147,8 @@ pub struct Container {
     pub resources: Resources,
 }
 
-/// Requests and limits.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Resources {
-    /// Guaranteed.
-    #[serde(default)]
-    pub requests: BTreeMap<String, String>,
-    /// At most.
-    #[serde(default)]
-    pub limits: BTreeMap<String, String>,
-}
-
 /// What became of a pod.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodStatus {
     /// Pending, Running, Succeeded, Failed or Unknown.
@@ -175,7 +163,7 @@ pub struct PodStatus {
 }
 
 /// What became of a container.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerStatus {
     /// Its name.
@@ -187,17 +175,19 @@ pub struct ContainerStatus {
     /// What it did before it was started again.
     #[serde(default)]
     pub last_state: ContainerState,
+    /// What is in force, where the node tells: a change in place is granted later than it is asked for, or never.
+    pub resources: Option<Resources>,
 }
 
 /// What a container does, as far as it ended.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct ContainerState {
     /// How it ended, if it did.
     pub terminated: Option<Terminated>,
 }
 
 /// How a container ended.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Terminated {
     /// Zero for an end as it should be.
@@ -214,7 +204,7 @@ pub struct Terminated {
 }
 
 /// A condition of any object.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusCondition {
     /// Which.
@@ -233,7 +223,7 @@ pub struct StatusCondition {
 }
 
 /// Whether a node takes pods.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct NodeSpec {
     /// Cordoned.
     #[serde(default)]
@@ -241,7 +231,7 @@ pub struct NodeSpec {
 }
 
 /// What a node has.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct NodeStatus {
     /// What pods may ask for.
     #[serde(default)]
@@ -252,7 +242,7 @@ pub struct NodeStatus {
 }
 
 /// What a target asks for.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetSpec {
     /// Unset means one.
@@ -269,7 +259,7 @@ pub struct TargetSpec {
 }
 
 /// What became of a target.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
     /// The generation that the rest speaks of.
@@ -287,7 +277,7 @@ pub struct TargetStatus {
 }
 
 /// What an HPA drives.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HpaSpec {
     /// Its target.
@@ -296,7 +286,7 @@ pub struct HpaSpec {
 }
 
 /// An HPA's target.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct HpaTarget {
     /// Its kind.
     #[serde(default)]
@@ -307,35 +297,37 @@ pub struct HpaTarget {
 }
 
 /// What an HPA wishes.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HpaStatus {
     /// Its desired number.
     pub desired_replicas: Option<i32>,
 }
 
+impl SlimPod {
+    /// Requests and limits of the container of this name that are in force: those that its node tells, or else those that
+    /// its spec asks for.
+    pub fn resources(&self, container: &str) -> Option<&Resources> {
+        let status = self.status.container_statuses.iter().find(|one| one.name == container);
+        let asked = || Some(&self.spec.containers.iter().find(|one| one.name == container)?.resources);
+        status.and_then(|status| status.resources.as_ref()).or_else(asked)
+    }
+}
+
 impl PodSpec {
-    /// The GPUs that all containers ask for; a GPU's request equals its limit.
+    /// GPUs, parts of them and places on them, that all containers ask for.
     pub fn gpus(&self) -> u32 {
-        self.containers.iter().map(Container::gpus).fold(0, u32::saturating_add)
+        self.gpus_by_resource().map(|(_, count)| count).fold(0, u32::saturating_add)
+    }
+
+    /// The same by resource.
+    pub fn gpus_by_resource(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.containers.iter().flat_map(|one| &one.resources.gpus).map(|(name, count)| (name.as_str(), *count))
     }
 
     /// The first container that asks for GPUs.
     pub fn gpu_container(&self) -> Option<&Container> {
-        self.containers.iter().find(|container| container.gpus() > 0)
-    }
-}
-
-impl Container {
-    fn gpus(&self) -> u32 {
-        let asked = self.resources.limits.get(GPU).or_else(|| self.resources.requests.get(GPU));
-        asked.and_then(|count| count.parse().ok()).unwrap_or(0)
-    }
-
-    /// Cores that it may use; none without a limit.
-    pub fn cpu_limit(&self) -> Option<f64> {
-        let limit = self.resources.limits.get("cpu")?;
-        wellfed_crds::Quantity(limit.clone()).to_f64().ok()
+        self.containers.iter().find(|container| !container.resources.gpus.is_empty())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::catalog::{Target, TargetKey};
 use crate::slim::PodSpec;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::HashMap;
 use wellfed_engine::hash::fnv1a;
@@ -15,12 +15,11 @@ const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 const DIGITS: usize = 8;
 
 /// What a target's pods look like.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Template {
     /// Their containers.
     pub spec: PodSpec,
     /// Of the whole template: another one after any change of it, but for a restart.
-    #[serde(skip)]
     pub digest: u64,
 }
 

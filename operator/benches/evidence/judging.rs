@@ -127,6 +127,8 @@ fn watched(size: usize) -> Vec<Watched> {
             ready_since: START - minute,
             container: "main".to_owned(),
             cpu_limit: Some(8.0),
+            cpu_at_hand: None,
+            shared: false,
             gpus: u32::try_from(GPUS).unwrap_or(u32::MAX),
         }],
         exits: Vec::new(),

@@ -250,6 +250,8 @@ pub enum Reason {
     Fits,
     /// No pool has a limit.
     Unlimited,
+    /// Nobody counts the free parts of GPUs, or places on GPUs, that its replicas ask for.
+    RoomUnknown,
     /// Less room than asked for.
     NoCapacity {
         /// Replicas that still fit, over all pools.

@@ -115,11 +115,11 @@ pub struct GpuEvidence {
     /// SM clock, MHz.
     #[serde(default)]
     pub clock: Option<Span>,
-    /// A number that stands for its product: clocks of different products can't be compared. It is a label, so it is
-    /// known of every GPU that was ever seen, or of none.
+    /// A number that stands for its product: clocks of different products can't be compared, nor those of a GPU whose
+    /// product is not known.
     #[serde(default)]
     pub product: Option<u32>,
-    /// More than one pod runs on it.
+    /// Others may run on it too: it was seen with another pod, or its node says that it is shared.
     pub shared: bool,
 }
 
@@ -159,6 +159,10 @@ pub struct ContainerEvidence {
     pub cores: Option<Span>,
     /// Cores that it may use; none without a limit.
     pub limit: Option<f64>,
+    /// Cores that it can count on without a limit: those of its request, or else of its node; none with a limit. Where few
+    /// of them are used the CPU is idle; where more are, it is at no limit.
+    #[serde(default)]
+    pub at_hand: Option<f64>,
     /// Throttled periods over all periods, 0–1; none without a limit.
     pub throttled: Option<Span>,
     /// Share of time that tasks waited for a CPU, 0–1 (PSI).
@@ -172,6 +176,9 @@ pub struct ContainerEvidence {
     /// How often it ended.
     #[serde(default)]
     pub exits: Exits,
+    /// Its pod is on GPUs that others use too: what it, its server and its trainer count may be the others' doing.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 impl ContainerEvidence {
@@ -179,6 +186,14 @@ impl ContainerEvidence {
     pub fn of_limit(&self) -> Option<Span> {
         match (self.cores, self.limit) {
             (Some(cores), Some(limit)) if limit > 0.0 => Some(cores.scaled(1.0 / limit)),
+            _ => None,
+        }
+    }
+
+    /// Cores used over those at hand; none with a limit.
+    pub fn of_at_hand(&self) -> Option<Span> {
+        match (self.cores, self.at_hand) {
+            (Some(cores), Some(at_hand)) if self.limit.is_none() && at_hand > 0.0 => Some(cores.scaled(1.0 / at_hand)),
             _ => None,
         }
     }
@@ -218,12 +233,22 @@ impl Evidence {
         self.covered >= self.gate.window.mul_f64(self.gate.thresholds.coverage)
     }
 
-    /// Without what the GPUs measured that several pods share: it can't be attributed to one of them.
+    /// Whether any of it is of GPUs that others use too.
+    pub fn is_shared(&self) -> bool {
+        self.gpus.iter().any(|gpu| gpu.shared) || self.containers.iter().any(|one| one.shared)
+    }
+
+    /// Without what shared GPUs measured and what the pods on them count: it can't be attributed to one of their users.
     #[must_use]
     pub fn attributable(&self) -> Self {
         let mut own = self.clone();
         for gpu in own.gpus.iter_mut().filter(|gpu| gpu.shared) {
             *gpu = GpuEvidence { shared: true, ..GpuEvidence::default() };
+        }
+        for (pod, container) in own.containers.iter_mut().enumerate().filter(|(_, one)| one.shared) {
+            *container = ContainerEvidence { shared: true, ..ContainerEvidence::default() };
+            own.servers.get_mut(pod).map(std::mem::take);
+            own.trainers.get_mut(pod).map(std::mem::take);
         }
         own
     }

@@ -114,6 +114,7 @@ pub fn reason(reason: &Reason) -> String {
         Reason::SloOverride { signal, rule, queue_share } => slo_override(signal, *rule, *queue_share),
         Reason::Fits => "the pools have room".to_owned(),
         Reason::Unlimited => "no pool limits it".to_owned(),
+        Reason::RoomUnknown => "the room for parts of GPUs is unknown".to_owned(),
         Reason::NoCapacity { room } => format!("the pools have room for {room} more replicas"),
         Reason::Placed => "placed in the pools' order".to_owned(),
         Reason::Spilled { pool, replicas } => {
@@ -248,6 +249,7 @@ fn measure(measure: &Measure) -> String {
         Quantity::MemoryPeak => format!("GPU memory never more than {} in use", percent(value)),
         Quantity::MemorySwing => memory_swing(measure),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
+        Quantity::CpuOfAtHand => format!("CPU at {} of what it can count on", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),
         Quantity::CpuPressure => format!("waiting for a CPU {} of the time", percent(value)),
         Quantity::IoPressure => format!("waiting for storage {} of the time", percent(value)),

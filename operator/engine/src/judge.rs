@@ -7,8 +7,7 @@ use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
-    let shared = seen.gpus.iter().any(|gpu| gpu.shared);
-    let own = shared.then(|| seen.attributable());
+    let own = seen.is_shared().then(|| seen.attributable());
     let mut findings = Vec::new();
     let (mut unexplained, mut unopposed) = (Vec::new(), Vec::new());
     let mut unsure: Option<Gap> = None;
@@ -62,10 +61,12 @@ fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
     RULES.iter().find(|rule| rule.name() == name).copied()
 }
 
-/// What only shows with what shared GPUs measured may be another pod's doing: it advises, and supports nothing.
+/// What only shows with shared GPUs, or with what the pods on them count, may be another pod's doing: it advises, and
+/// supports nothing. A refusal takes both: the whole, and what is the workload's alone.
 fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
     let Some(own) = own else { return rule.judge(seen) };
     match (rule.judge(own), rule.judge(seen)) {
+        (alone, whole) if alone.refuses() && !whole.refuses() => whole,
         (says @ (Says::Found(..) | Says::Unexplained(..) | Says::Unopposed(..) | Says::Unsure(_)), _) => says,
         (_, Says::Unsure(_)) => Says::NotMine,
         (_, Says::Found(weight, _) | Says::Unopposed(weight, _)) if weight.supports() => Says::NotMine,

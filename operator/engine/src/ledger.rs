@@ -1,5 +1,6 @@
 //! Free GPUs as the pass over all workloads uses them up: reservations, made in one serial pass.
 
+use crate::policy::Each;
 use crate::units::{Gpus, NodeName, PoolName, Replicas};
 use crate::world::{Workload, World};
 use std::collections::{BTreeMap, HashMap};
@@ -68,39 +69,45 @@ impl Ledger {
 
     /// Replicas that are asked for and not on a node yet will take room too.
     fn reserve_asked(&mut self, workload: &Workload) {
-        let each = workload.policy.gpus_per_replica;
+        let each = workload.policy.each();
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
             let Some(pool) = self.position(policy.pool.as_ref()) else { continue };
             let bound = state.pods.iter().filter(|pod| pod.bound && pod.is_live()).count();
             let unplaced = state.asked.minus(Replicas(u32::try_from(bound).unwrap_or(u32::MAX)));
-            self.pools[pool].ask(each, state.asked);
-            self.place(pool, each, unplaced);
+            self.pools[pool].ask(each.gpus, state.asked);
+            if each.on_nodes {
+                self.place(pool, each.gpus, unplaced);
+            }
         }
     }
 
-    /// How many more replicas of `each` GPUs fit in `pool`; none means that nothing limits it.
-    pub fn room(&self, pool: Option<&PoolName>, each: Gpus) -> Option<Replicas> {
+    /// How many more replicas that take `each` fit in `pool`; none means that nothing that is known limits it.
+    pub fn room(&self, pool: Option<&PoolName>, each: Each) -> Option<Replicas> {
         let Some(pool) = self.position(Some(pool?)) else { return Some(Replicas::ZERO) };
         let pool = &self.pools[pool];
-        let fits = |(free, bucket): (&u32, &Bucket)| (free / at_least_one(each)).saturating_mul(bucket.count);
-        let on_nodes = pool.by_free.iter().map(fits).fold(0_u32, u32::saturating_add);
-        let within_limit = pool.limit.map_or(u32::MAX, |limit| limit.minus(pool.asked).0 / at_least_one(each));
-        Some(Replicas(on_nodes.min(within_limit)))
+        let gpus = at_least_one(each.gpus);
+        let within_limit = pool.limit.map(|limit| limit.minus(pool.asked).0 / gpus);
+        let fits = |(free, bucket): (&u32, &Bucket)| (free / gpus).saturating_mul(bucket.count);
+        let on_nodes = || pool.by_free.iter().map(fits).fold(0_u32, u32::saturating_add);
+        let on_nodes = each.on_nodes.then(on_nodes);
+        let least = on_nodes.into_iter().chain(within_limit).min();
+        least.map(Replicas)
     }
 
     /// Counts `replicas` more against the limit of `pool`.
-    pub fn ask(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) {
+    pub fn ask(&mut self, pool: Option<&PoolName>, each: Each, replicas: Replicas) {
         if let Some(pool) = self.position(pool) {
-            self.pools[pool].ask(each, replicas);
+            self.pools[pool].ask(each.gpus, replicas);
         }
     }
 
     /// Takes the room of up to `replicas` more replicas, and says how many found some.
-    pub fn reserve(&mut self, pool: Option<&PoolName>, each: Gpus, replicas: Replicas) -> Replicas {
+    pub fn reserve(&mut self, pool: Option<&PoolName>, each: Each, replicas: Replicas) -> Replicas {
         match (pool, self.position(pool)) {
             (None, _) => replicas,
             (Some(_), None) => Replicas::ZERO,
-            (Some(_), Some(pool)) => self.place(pool, each, replicas),
+            (Some(_), Some(_)) if !each.on_nodes => replicas,
+            (Some(_), Some(pool)) => self.place(pool, each.gpus, replicas),
         }
     }
 

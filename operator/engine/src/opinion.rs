@@ -201,6 +201,8 @@ pub enum Quantity {
     MemorySwing,
     /// CPU used over the container's limit, 0–1.
     CpuOfLimit,
+    /// CPU used over what a container without a limit can count on: its request, or else its node.
+    CpuOfAtHand,
     /// Throttled periods over all periods, 0–1.
     CpuThrottled,
     /// Share of time that tasks waited for a CPU, 0–1.

@@ -19,6 +19,9 @@ pub struct Policy {
     pub max: Replicas,
     /// GPUs that one replica asks for, read from the pods of its target.
     pub gpus_per_replica: Gpus,
+    /// Whether these are whole GPUs. Parts of one, and places on one, are on no node's count of free GPUs.
+    #[serde(default = "whole")]
+    pub whole_gpus: bool,
     /// What makes demand.
     pub signals: Vec<SignalPolicy>,
     /// How fast the number may move.
@@ -34,7 +37,25 @@ pub struct Policy {
     pub model: Option<Model>,
 }
 
+const fn whole() -> bool {
+    true
+}
+
+/// What one replica takes of a pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Each {
+    /// Counted against the pool's limit.
+    pub gpus: Gpus,
+    /// Counted against the free GPUs of its nodes too.
+    pub on_nodes: bool,
+}
+
 impl Policy {
+    /// What one replica takes of a pool.
+    pub const fn each(&self) -> Each {
+        Each { gpus: self.gpus_per_replica, on_nodes: self.whole_gpus }
+    }
+
     /// Whether its owner declared that the model is split over the replicas, so that more of them hold less each.
     pub fn sharded(&self) -> bool {
         self.model.is_some_and(|model| model.sharded)

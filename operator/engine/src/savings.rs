@@ -141,8 +141,11 @@ impl Costed<'_> {
         pools.map(|(pool, count)| Some((self.offer(pool)?, *count))).collect()
     }
 
-    /// What a GPU costs on average over those that run; none where one of them has no price.
+    /// What a GPU costs on average over those that run; none where one of them has no price, nor of parts of GPUs.
     fn mean_price(&self) -> Option<Money> {
+        if !self.policy.whole_gpus {
+            return None;
+        }
         let costs = self.running()?.into_iter().map(|(offer, count)| Some((offer.price?.times(Gpus(count.0)), count)));
         let costs: Option<Vec<(Money, Replicas)>> = costs.collect();
         let (sum, count) = costs?.into_iter().fold((0, 0), |(sum, all), (cost, count)| (sum + cost.0, all + count.0));
@@ -151,6 +154,9 @@ impl Costed<'_> {
 
     /// What a GPU costs where replicas are added first: in the first pool without a base, as they are split.
     fn adding_price(&self) -> Option<Money> {
+        if !self.policy.whole_gpus {
+            return None;
+        }
         let pools = &self.policy.pools;
         self.offer(pools.iter().find(|pool| pool.base.is_none()).or(pools.first())?)?.price
     }

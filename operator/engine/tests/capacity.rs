@@ -37,6 +37,23 @@ fn a_replica_needs_all_its_gpus_on_one_node() {
     }
 }
 
+/// MIG instances and places on shared GPUs: nobody counts them, which does not mean that there are none.
+#[test]
+fn parts_of_gpus_are_limited_by_the_pools_limit_alone() {
+    let parts = || wanting(20).policy(|policy| policy.whole_gpus = false);
+    let unknown = world().pool("h100", &[]).workload(parts()).decision("chat");
+    assert_eq!((unknown.number.0, &unknown.steps[4].reason), (20, &Reason::RoomUnknown));
+
+    let limited = world().pool("h100", &[]).limit("h100", 5).workload(parts()).decision("chat");
+    assert_eq!((limited.number.0, &limited.steps[4].reason), (5, &Reason::NoCapacity { room: Replicas(3) }));
+    let older = parts().created(-1);
+    let both = world()
+        .pool("h100", &[1])
+        .workload(older)
+        .workload(server("whole").pool(in_pool("h100").running(1)).wanting(4));
+    assert_eq!(both.decision("whole").number.0, 2, "they take no whole GPU of a node");
+}
+
 #[test]
 fn replicas_that_wait_for_a_node_have_its_room_already() {
     let chat = server("chat").pool(in_pool("h100").running(2).pending(3, 20)).wanting(8);

@@ -1,6 +1,6 @@
 //! Whether more GPUs would help, on one look at the evidence. The golden scenarios of the rules that exist.
 
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, GpuEvidence, TrainerEvidence, Trend};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Confidence, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use wellfed_engine::policy::Class;
@@ -227,8 +227,62 @@ fn a_shared_gpu_only_advises() {
 fn one_shared_gpu_of_five_does_not_hide_what_the_others_show() {
     let mut gpus = vec![starved_gpu(); 5];
     gpus[0].shared = true;
+    let mut containers = vec![cpu_bound(); 5];
+    containers[0].shared = true;
 
-    assert_eq!(judge(&evidence(Class::Training, &gpus, &[cpu_bound()])).lean, Lean::Refuse(RuleName::DataLoader));
+    assert_eq!(judge(&evidence(Class::Training, &gpus, &containers)).lean, Lean::Refuse(RuleName::DataLoader));
+}
+
+/// What software counts on a shared GPU may be a neighbour's doing too: it takes memory, and time of the card.
+#[test]
+fn what_software_counts_on_a_shared_gpu_only_advises() {
+    let counted = |shared: bool, told: &TrainerEvidence, exits| {
+        let gpu = GpuEvidence { shared, ..busy_gpu() };
+        let container = ContainerEvidence { shared, exits, ..cpu_bound() };
+        let seen = Evidence { trainers: vec![*told], ..evidence(Class::Training, &[gpu], &[container]) };
+        // Its series may be lost, or bear the name of another of the card's pods.
+        [Vec::new(), vec![gpu]].map(|gpus| judge(&Evidence { gpus, ..seen.clone() }).lean)
+    };
+    let full = Exits { gpu_memory: 1, ..Exits::default() };
+    let diverged = TrainerEvidence { loss: Some(Trend::Diverged), ..TrainerEvidence::default() };
+    let unseen = Lean::Unknown(Gap::GpusUnseen { seen: 0, expected: 1 });
+
+    assert_eq!(counted(true, &TrainerEvidence::default(), full), [unseen, Lean::Allow]);
+    assert_eq!(counted(false, &TrainerEvidence::default(), full), [Lean::Refuse(RuleName::GpuOutOfMemory); 2]);
+    assert_eq!(counted(true, &diverged, Exits::default()), [unseen, Lean::Allow]);
+    assert_eq!(counted(false, &diverged, Exits::default()), [Lean::Refuse(RuleName::RunNotProgressing); 2]);
+}
+
+/// The one trainer that counts its wait for data is on a shared GPU: it refuses nothing, and what it says for growth stands.
+#[test]
+fn a_count_on_a_shared_gpu_that_speaks_for_growth_is_heard() {
+    let counts =
+        TrainerEvidence { step_seconds: exact(1.0), data_wait_seconds: exact(0.01), ..TrainerEvidence::default() };
+    let lean = |shared: bool, told: TrainerEvidence| {
+        let mut seen = evidence(Class::Training, &[starved_gpu(); 6], &[cpu_bound(); 6]);
+        (seen.gpus[0].shared, seen.containers[0].shared) = (shared, shared);
+        seen.trainers = vec![TrainerEvidence::default(); 6];
+        seen.trainers[0] = told;
+        judge(&seen).lean
+    };
+    let unheard = Lean::Refuse(RuleName::DataLoader);
+
+    assert_eq!([lean(false, TrainerEvidence::default()), lean(true, TrainerEvidence::default())], [unheard; 2]);
+    assert_eq!(lean(true, counts), lean(false, counts));
+    assert_ne!(lean(true, counts), unheard);
+}
+
+/// One replica's GPU is shared, and only that replica ran out of memory.
+#[test]
+fn an_exit_on_the_one_shared_gpu_of_five_refuses_nothing() {
+    let lean = |shared: usize| {
+        let mut seen = evidence(Class::Training, &[busy_gpu(); 5], &[ContainerEvidence::default(); 5]);
+        (seen.gpus[shared].shared, seen.containers[shared].shared) = (true, true);
+        seen.containers[0].exits.gpu_memory = 1;
+        judge(&seen).lean
+    };
+
+    assert_eq!([lean(0), lean(1)], [Lean::Allow, Lean::Refuse(RuleName::GpuOutOfMemory)]);
 }
 
 #[test]

@@ -86,14 +86,20 @@ impl History {
                 judged = judged.max(usable.len() - warm);
                 self.add(&mut evidence, workload, pod, &usable[warm..]);
                 if let Some(container) = evidence.containers.last_mut() {
-                    container.exits = counts.remove(pod.name.as_str()).unwrap_or_default();
+                    let (exits, shared) = counts.remove(pod.name.as_str()).unwrap_or_default();
+                    container.exits = exits;
+                    container.shared |= shared;
                 }
             }
         }
         // Looks at replicas that were cold cover nothing.
         evidence.covered = covered(judged, self.interval);
         // A container that keeps ending is never warm, and its end is all that is known of it.
-        let others = counts.into_values().map(|exits| ContainerEvidence { exits, ..ContainerEvidence::default() });
+        let others = counts.into_values().map(|(exits, shared)| ContainerEvidence {
+            exits,
+            shared,
+            ..ContainerEvidence::default()
+        });
         evidence.containers.extend(others);
         self.inherited.mark(&mut evidence, workload);
         Some(evidence)
@@ -111,11 +117,14 @@ impl History {
         let id = self.pod(&workload.namespace, &pod.name);
         let mut samples = Samples::expecting(expected);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
-        self.add_gpus(evidence, id.map(|id| (id, pod.ready_since)), looks, &mut samples);
+        self.add_gpus(evidence, id.map(|id| (id, pod)), looks, &mut samples);
+        let shared = pod.shared || id.is_some_and(|id| self.shares_a_gpu(id, pod.ready_since));
         samples.turn(looks, Subject::Container, id, self.container(&pod.container));
         let container = ContainerEvidence {
             cores: samples.mean(Metric::Cores),
             limit: pod.cpu_limit,
+            at_hand: pod.cpu_at_hand,
+            shared,
             throttled: samples.mean(Metric::Throttled),
             pressure: samples.mean(Metric::Pressure),
             io_pressure: samples.mean(Metric::IoPressure),

@@ -14,13 +14,6 @@ pub struct Board {
     pub pcie: Option<f64>,
 }
 
-impl Board {
-    /// Its place in the table, which stands for it.
-    pub fn number(&self) -> Option<u32> {
-        BOARDS.iter().position(|board| board.name == self.name).and_then(|place| u32::try_from(place).ok())
-    }
-}
-
 const fn board(name: &'static str, watts: f64, nvlink: Option<f64>, pcie: Option<f64>) -> Board {
     Board { name, watts, nvlink, pcie }
 }

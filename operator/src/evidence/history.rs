@@ -1,8 +1,8 @@
 //! The last looks, each covering the time since the one before, in arrays; and what was seen within a day.
 
-use super::boards::Board;
+use super::boards::{Board, board_of};
 use super::inherited::Inherited;
-use super::last_seen::LastSeen;
+use super::last_seen::{LastSeen, REMEMBERED};
 use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
 use super::slice::{Slice, joined};
@@ -29,8 +29,11 @@ pub struct History {
     sparing: bool,
     boards_seen: LastSeen,
     pods_seen: LastSeen,
-    /// The product of each board, where it is known.
-    products: Vec<Option<&'static Board>>,
+    /// The product of each board, by its number, where it is known.
+    products: Vec<Option<Id>>,
+    /// Products by name, so few that none is forgotten, and the data sheet of each, where there is one.
+    models: Numbering,
+    sheets: Vec<Option<&'static Board>>,
     users: Users,
     /// Pods that are exporters: a GPU whose pod the exporter does not tell bears the exporter's own name.
     exporters: HashSet<Id>,
@@ -87,6 +90,8 @@ impl History {
             boards_seen: LastSeen::of(Subject::Gpu.metrics() + 1),
             pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
             products: Vec::new(),
+            models: Numbering::default(),
+            sheets: Vec::new(),
             users: Users::default(),
             exporters: HashSet::new(),
             inherited: Inherited::default(),
@@ -109,7 +114,7 @@ impl History {
         while self.looks.front().is_some_and(|first| at.duration_since(first.at) > longest) {
             self.looks.pop_front();
         }
-        self.users.forget_before(self.looks.front().map_or(at, |first| first.at));
+        self.users.forget_before(at - REMEMBERED);
         self.age(at);
     }
 
@@ -150,15 +155,27 @@ impl History {
         self.containers.get(name)
     }
 
+    /// What the data sheet of a board says, where its product is in the table.
     pub(super) fn product(&self, board: Id) -> Option<&'static Board> {
+        self.sheets.get(self.model(board)? as usize).copied().flatten()
+    }
+
+    /// The number of a board's product, whether it is in the table or not.
+    pub(super) fn model(&self, board: Id) -> Option<Id> {
         self.products.get(board as usize).copied().flatten()
     }
 
-    /// Whether a look that is kept shows another pod on this GPU while `pod`, Ready since `ready`, was there. The pod that
+    /// Whether a look within a day showed another pod on this GPU while `pod`, Ready since `ready`, was there. The pod that
     /// had the GPU before is none: it was gone when this one became Ready.
     pub(super) fn is_shared(&self, board: Id, pod: Id, ready: Timestamp) -> bool {
         let other = |pod_seen: Id| pod_seen != pod && !self.exporters.contains(&pod_seen);
         self.users.of(board).iter().any(|user| other(user.pod) && self.is_all_after(user.last, ready))
+    }
+
+    /// Whether any GPU that a look that is kept shows with this pod is shared.
+    pub(super) fn shares_a_gpu(&self, pod: Id, ready: Timestamp) -> bool {
+        let boards = self.looks.iter().flat_map(|look| look.boards_of(pod));
+        boards.into_iter().any(|board| self.is_shared(*board, pod, ready))
     }
 
     /// Whether everything in a look that ended at `end` is newer than `from`.
@@ -186,8 +203,10 @@ impl History {
         self.exporters.extend(slice.exporters.iter().filter_map(|exporter| pods[*exporter as usize]));
         let containers = self.containers_kept(slice, &pods);
         self.products.resize(self.boards.len(), None);
-        for (board, product) in &slice.products {
-            self.products[boards[*board as usize] as usize] = Some(product);
+        for (board, model) in &slice.products {
+            let model = self.models.id(slice.models.name(*model));
+            self.sheets.extend(self.models.names().skip(self.sheets.len()).map(board_of));
+            self.products[boards[*board as usize] as usize] = Some(model);
         }
         let all = self.pods.len();
         let pod = |id: Id| pods[id as usize];
@@ -228,7 +247,9 @@ impl History {
 
     fn note(&mut self, look: &Look) {
         for (pod, board, row) in look.gpus.rows() {
-            self.users.note(board, pod, look.at);
+            if !self.exporters.contains(&pod) {
+                self.users.note(board, pod, look.at);
+            }
             for column in (0..Subject::Gpu.metrics()).filter(|column| row.get(*column).is_some()) {
                 self.boards_seen.note(board, column, look.at);
             }

@@ -27,6 +27,7 @@ pub use history::History;
 pub use labels::Scheme;
 pub use lane::{LONGEST, Lane, Verdicts};
 pub use metric::{Metric, Subject};
+pub(crate) use query::SCRAPED_BY;
 pub use recorded::rules;
 pub use shown::Shown;
 pub use slice::{PodKey, Slice};

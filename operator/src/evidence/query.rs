@@ -4,8 +4,16 @@ use super::metric::Metric;
 use super::names;
 use crate::config::TrainerNames;
 
-/// What tells GPUs and their pods apart, under all of the label schemes that scraping gives.
-const GPU: &str = "namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID";
+/// What tells GPUs, their pods and their products apart, under all of the label schemes that scraping gives.
+const GPU: &str =
+    "namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName";
+
+/// What tells the series of one container of a kubelet's cAdvisor apart: its CPUs, and what it was before it was started
+/// again. Whatever else series differ in tells who scraped them.
+const OF_A_CONTAINER: &str = "cpu, id, image, name";
+
+/// What tells apart who scraped one address, and through what. Two addresses of a pod are two servers.
+pub const SCRAPED_BY: &str = "job, service, endpoint, container, metrics_path, prometheus, prometheus_replica, replica";
 
 impl Metric {
     /// The question, over the last `window` in Prometheus's notation; none where nobody named what to ask for.
@@ -13,8 +21,8 @@ impl Metric {
         let question = match self {
             Self::StepSeconds => of_trainer(&trainer.step_seconds, window),
             Self::DataWaitSeconds => of_trainer(&trainer.data_wait_seconds, window),
-            Self::Throughput => of_server("sum", "rate", &trainer.throughput, window),
-            Self::TrainedTokens => of_server("sum", "rate", &trainer.tokens, window),
+            Self::Throughput => counted("rate", &trainer.throughput, window),
+            Self::TrainedTokens => counted("rate", &trainer.tokens, window),
             Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
             Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
             _ => return Some(self.shared_query(window)),
@@ -39,7 +47,7 @@ impl Metric {
     /// The question of a metric whose names are the same everywhere.
     fn shared_query(self, window: &str) -> String {
         let gpu = |names: &[&str]| of_gpu("avg_over_time", names, window);
-        let server = |function: &str, names: &[&str]| of_server("sum", function, names, window);
+        let server = |function: &str, names: &[&str]| counted(function, names, window);
         match self {
             Self::Util => gpu(names::UTIL),
             Self::Engine => gpu(names::ENGINE),
@@ -55,25 +63,24 @@ impl Metric {
             Self::Memory => memory(window),
             Self::MemoryPeak => memory_peak(window),
             Self::Clock => gpu(names::CLOCK),
-            // The product tells the limit of its board where the exporter does not.
-            Self::Power => first(names::POWER, |name| {
-                format!("max by ({GPU}, modelName) ({})", over("avg_over_time", name, window))
-            }),
+            Self::Power => gpu(names::POWER),
             Self::PowerLimit => gpu(names::POWER_LIMIT),
             Self::ClocksHeld => clocks_held(),
-            Self::Cores => of_container("rate", "container_cpu_usage_seconds_total", window),
-            Self::Throttled => format!(
+            Self::Cores => of_container(&each("rate", "container_cpu_usage_seconds_total", window)),
+            Self::Throttled => of_container(&format!(
                 "{} / {}",
-                of_container("increase", "container_cpu_cfs_throttled_periods_total", window),
-                of_container("increase", "container_cpu_cfs_periods_total", window)
-            ),
-            Self::Pressure => of_container("rate", "container_pressure_cpu_waiting_seconds_total", window),
-            Self::IoPressure => of_container("rate", "container_pressure_io_waiting_seconds_total", window),
+                each("increase", "container_cpu_cfs_throttled_periods_total", window),
+                each("increase", "container_cpu_cfs_periods_total", window)
+            )),
+            Self::Pressure => of_container(&each("rate", "container_pressure_cpu_waiting_seconds_total", window)),
+            Self::IoPressure => of_container(&each("rate", "container_pressure_io_waiting_seconds_total", window)),
             Self::Running => server("avg_over_time", names::RUNNING),
             Self::Waiting => server("avg_over_time", names::WAITING),
             Self::WaitingForRoom => waiting_for_room(window),
             Self::Batch => {
-                format!("{} / {}", server("rate", &[names::INFERENCES]), server("rate", &[names::EXECUTIONS]))
+                let sum = |name: &str| of_server("sum", "rate", &[name], window);
+                let batch = format!("{} / {}", sum(names::INFERENCES), sum(names::EXECUTIONS));
+                of_one_model(&batch, names::INFERENCES)
             }
             Self::Kv => of_server("avg", "avg_over_time", names::KV, window),
             Self::Preemptions => server("rate", names::PREEMPTIONS),
@@ -89,8 +96,8 @@ impl Metric {
             Self::PromptSpread => prompt_spread(window),
             Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
             Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
-            Self::NetworkRx => server("rate", &[names::NETWORK_RX]),
-            Self::NetworkTx => server("rate", &[names::NETWORK_TX]),
+            Self::NetworkRx => of_network(names::NETWORK_RX, window),
+            Self::NetworkTx => of_network(names::NETWORK_TX, window),
             // Named by the administrator.
             Self::StepSeconds
             | Self::DataWaitSeconds
@@ -123,7 +130,8 @@ fn max_of_gpu(values: &str) -> String {
 /// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
 /// in lower case.
 fn of_link(gauge: &str, counter: Option<&str>, window: &str) -> String {
-    let of = |function: &str, name: &str| format!("max by ({GPU}, gpu_uuid) ({})", over(function, name, window));
+    let of =
+        |function: &str, name: &str| format!("max by ({GPU}, gpu_uuid, model_name) ({})", over(function, name, window));
     let gauge = of("avg_over_time", gauge);
     counter.map_or_else(|| gauge.clone(), |counter| format!("{gauge} or {}", of("rate", counter)))
 }
@@ -144,8 +152,32 @@ fn memory_peak(window: &str) -> String {
     format!("{} or {share}", of_gpu("max_over_time", names::MEMORY, window))
 }
 
-fn of_container(function: &str, name: &str, window: &str) -> String {
-    format!("sum by (namespace, pod, container) ({function}({name}{{container!=\"\"}}[{window}]))")
+/// Of a container that is scraped twice either says it all; what the two say together is nothing.
+fn of_container(of_each_scrape: &str) -> String {
+    format!("max by (namespace, pod, container) ({of_each_scrape})")
+}
+
+/// What each scrape of a container says of it.
+fn each(function: &str, name: &str, window: &str) -> String {
+    format!("sum without ({OF_A_CONTAINER}) ({function}({name}{{container!=\"\"}}[{window}]))")
+}
+
+/// Of a pod's network, over its interfaces; scraped twice, or told of several of its containers, it is the same one.
+fn of_network(name: &str, window: &str) -> String {
+    format!("max by (namespace, pod) (sum without (interface) ({}))", over("rate", name, window))
+}
+
+/// What a pod counts, over its models, engines and reasons: what is scraped twice counts once.
+fn counted(function: &str, names: &[impl AsRef<str>], window: &str) -> String {
+    first(names, |name| {
+        format!("sum by (namespace, pod) (max without ({SCRAPED_BY}) ({}))", over(function, name, window))
+    })
+}
+
+/// Only of pods with one model. Of an ensemble Triton counts each request, and its time, for the whole and for each member.
+fn of_one_model(question: &str, of_each: &str) -> String {
+    let models = format!("count by (namespace, pod, model) ({of_each})");
+    format!("{question} and on (namespace, pod) count by (namespace, pod) ({models}) == 1")
 }
 
 fn of_server(aggregate: &str, function: &str, names: &[impl AsRef<str>], window: &str) -> String {
@@ -154,7 +186,7 @@ fn of_server(aggregate: &str, function: &str, names: &[impl AsRef<str>], window:
 
 /// Nothing waits for room where a server tells the reasons and room is none of them.
 fn waiting_for_room(window: &str) -> String {
-    let of = |names: &[&str]| of_server("sum", "avg_over_time", names, window);
+    let of = |names: &[&str]| counted("avg_over_time", names, window);
     let none = first(names::WAITING_BY_REASON, |name| format!("0 * {}", of(&[name])));
     format!("{} or {none}", of(names::WAITING_FOR_ROOM))
 }
@@ -179,7 +211,7 @@ fn quantile_of(quantile: &str, name: &str, window: &str) -> String {
 /// Seconds of a request, where Triton counts microseconds over all of them.
 fn triton(total: &str, window: &str) -> String {
     let sum = |name: &str| of_server("sum", "rate", &[name], window);
-    format!("{} / {} / 1e6", sum(total), sum(names::TRITON_REQUESTS))
+    of_one_model(&format!("{} / {} / 1e6", sum(total), sum(names::TRITON_REQUESTS)), names::TRITON_REQUESTS)
 }
 
 /// Seconds that a trainer says, in a histogram, a summary or a gauge.
@@ -217,9 +249,9 @@ mod tests {
     fn the_old_and_the_new_name_of_a_field_are_asked_for_in_order() {
         assert_eq!(
             asked(Metric::Sm),
-            "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+            "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
              (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) or \
-             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
              (avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s]))"
         );
     }
@@ -238,6 +270,41 @@ mod tests {
                 };
                 let allowed = usize::from(metric == Metric::ClocksHeld);
                 assert!(depth <= allowed || !query[at..].starts_with(" or "), "{metric:?}: {query}");
+            }
+        }
+    }
+
+    /// Two kubelet jobs, or two Prometheus of one pair, send each of a container's series twice.
+    #[test]
+    fn what_is_scraped_twice_counts_once() {
+        assert_eq!(
+            asked(Metric::Cores),
+            "max by (namespace, pod, container) (sum without (cpu, id, image, name) \
+             (rate(container_cpu_usage_seconds_total{container!=\"\"}[60s])))"
+        );
+        assert_eq!(
+            asked(Metric::Throttled),
+            "max by (namespace, pod, container) (\
+             sum without (cpu, id, image, name) (increase(container_cpu_cfs_throttled_periods_total{container!=\"\"}[60s])) / \
+             sum without (cpu, id, image, name) (increase(container_cpu_cfs_periods_total{container!=\"\"}[60s])))"
+        );
+        assert_eq!(
+            asked(Metric::NetworkRx),
+            "max by (namespace, pod) (sum without (interface) (rate(container_network_receive_bytes_total[60s])))"
+        );
+        assert!(asked(Metric::Preemptions).starts_with(
+            "sum by (namespace, pod) (max without (job, service, endpoint, container, metrics_path, prometheus, \
+             prometheus_replica, replica) (rate(vllm:num_preemptions_total[60s]))) or "
+        ));
+    }
+
+    #[test]
+    fn no_question_adds_up_what_two_scrapes_say() {
+        for metric in Metric::ALL {
+            for summed in asked(metric).split("sum by (namespace, pod) (").skip(1) {
+                // A share of two sums is the same of either scrape, and of both.
+                let share = asked(metric).contains(" / ");
+                assert!(share || summed.starts_with("max without (job"), "{metric:?}: {summed}");
             }
         }
     }

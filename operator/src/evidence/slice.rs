@@ -1,6 +1,5 @@
 //! One look, as it is filled.
 
-use super::boards::{Board, board_of};
 use super::labels::{self, Scheme, label};
 use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
@@ -26,7 +25,9 @@ pub struct Slice {
     pub(super) gpus: Table,
     pub(super) by_container: Table,
     pub(super) by_pod: Table,
-    pub(super) products: HashMap<Id, &'static Board>,
+    /// The product of each board, by its number.
+    pub(super) products: HashMap<Id, Id>,
+    pub(super) models: Numbering,
     /// Pods that speak of the GPUs of others.
     pub(super) exporters: HashSet<Id>,
     /// Series that each metric had, believed or not.
@@ -49,6 +50,7 @@ impl Slice {
             by_container: Table::of(Subject::Container.metrics()),
             by_pod: Table::of(Subject::Server.metrics()),
             products: HashMap::new(),
+            models: Numbering::default(),
             exporters: HashSet::new(),
             series: [0; Metric::ALL.len()],
             schemes: [0; Scheme::ALL.len()],
@@ -81,7 +83,7 @@ impl Slice {
                 }
                 let mut name = std::mem::take(&mut self.gpu);
                 if labels::gpu(labels, &mut name) {
-                    if let Some(model) = label(labels, "modelName") {
+                    if let Some(model) = label(labels, "modelName").or_else(|| label(labels, "model_name")) {
                         self.note_product(&name, model);
                     }
                     let key = (self.pod(namespace, pod), self.boards.id(&name));
@@ -109,10 +111,8 @@ impl Slice {
 
     /// The product of a GPU, as the driver names it.
     pub fn note_product(&mut self, gpu: &str, model: &str) {
-        if let Some(board) = board_of(model) {
-            let id = self.boards.id(gpu);
-            self.products.insert(id, board);
-        }
+        let (gpu, model) = (self.boards.id(gpu), self.models.id(model));
+        self.products.insert(gpu, model);
     }
 
     /// One container's value over the time of this look, in our unit.

@@ -71,7 +71,9 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
                 ready_since: at(*ready),
                 container: "train".into(),
                 cpu_limit: Some(8.0),
+                cpu_at_hand: None,
                 gpus: 1,
+                shared: false,
             })
             .collect(),
         exits: Vec::new(),
@@ -218,6 +220,21 @@ fn power_is_compared_with_the_limit_in_force_or_else_with_that_of_the_product() 
         None,
         "the limit may be lower than the product's"
     );
+}
+
+/// Whatever query brings it, and whether a table knows it or not.
+#[test]
+fn products_are_told_apart_by_their_names() {
+    let of = |gpu: &'static str, model: &'static str| {
+        row(1_980.0, &[("namespace", "demo"), ("pod", "a"), ("UUID", gpu), ("modelName", model)])
+    };
+    let mut slice = Slice::ending(at(1));
+    let bare = row(1_980.0, &[("namespace", "demo"), ("pod", "a"), ("UUID", "g4")]);
+    slice.take(Metric::Clock, vec![of("g1", "NVIDIA X1"), of("g2", "NVIDIA X2"), of("g3", "NVIDIA X1"), bare]);
+    let products = seen(vec![slice]).gpus.iter().map(|gpu| gpu.product).collect::<Vec<_>>();
+
+    assert!(products[0].is_some() && products[0] != products[1], "{products:?}");
+    assert_eq!((products[2], products[3]), (products[0], None));
 }
 
 #[test]

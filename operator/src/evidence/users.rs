@@ -1,4 +1,4 @@
-//! Which pods each GPU was seen with, and when last: over all looks that are kept, so that no row alone tells.
+//! Which pods each GPU was seen with within a day, and when last: so that no row, and no look, alone tells.
 
 use super::numbering::Id;
 use jiff::Timestamp;
@@ -12,7 +12,11 @@ pub struct User {
     pub last: Timestamp,
 }
 
-/// The pods of each GPU.
+/// So many pods of a GPU are kept, those seen last: whether it was seen with another than one of them takes two, and some
+/// may be exporters that are not known to be any yet.
+const MOST: usize = 4;
+
+/// The latest pods of each GPU.
 #[derive(Clone, Debug, Default)]
 pub struct Users(Vec<Vec<User>>);
 
@@ -32,6 +36,11 @@ impl Users {
         match users.iter_mut().find(|user| user.pod == pod) {
             Some(user) => user.last = at,
             None => users.push(User { pod, last: at }),
+        }
+        if users.len() > MOST
+            && let Some(oldest) = users.iter().enumerate().min_by_key(|(_, user)| user.last).map(|(place, _)| place)
+        {
+            users.remove(oldest);
         }
     }
 

@@ -42,8 +42,12 @@ pub struct WatchedPod {
     pub container: String,
     /// Cores that this container may use.
     pub cpu_limit: Option<f64>,
+    /// Cores that it can count on without a limit: those of its request, or else of its node; none with a limit.
+    pub cpu_at_hand: Option<f64>,
     /// GPUs that it asks for.
     pub gpus: u32,
+    /// Others may use them too, as its node or its resource says.
+    pub shared: bool,
 }
 
 /// How a GPU container ended once.
@@ -55,6 +59,8 @@ pub struct Exit {
     pub at: Timestamp,
     /// Of what.
     pub cause: ExitCause,
+    /// Others may use the pod's GPUs too.
+    pub shared: bool,
 }
 
 /// What ended a container.

@@ -72,6 +72,7 @@ pub fn intent(spec: &GpuWorkloadSpec, namespace: &str, settings: &Settings) -> R
         min: replicas(spec.min_replicas),
         max: replicas(spec.max_replicas),
         gpus_per_replica: wellfed_engine::units::Gpus::ZERO,
+        whole_gpus: true,
         signals,
         behavior,
         gate,

@@ -1,7 +1,9 @@
 mod lost;
 
 use super::*;
+use crate::catalog::Machine;
 use crate::config::Config;
+use crate::sharing::Sharing;
 use serde_json::{Value, json};
 use wellfed_engine::memory::Memory;
 
@@ -69,23 +71,69 @@ fn another_target_is_remembered_before_the_engine_takes_it_for_a_new_template() 
     assert_eq!(moved.memory.gate.template, Some(digest(&moved)));
 }
 
-#[test]
-fn a_pod_is_judged_by_the_container_of_its_own_target() {
-    let target = |name: &str, container: &str, cores| {
-        (target_key(name), Target { container: container.into(), cpu_limit: cores, gpus: 1, ..Target::default() })
+/// The Ready pods of the target "train", whose node has 96 cores and these labels.
+fn ready(container: &Value, status: &Value, labels: &Value) -> Vec<WatchedPod> {
+    let condition = json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" });
+    let pod = json!({
+        "metadata": { "name": "train-1" }, "spec": { "nodeName": "n", "containers": [{ "name": "sidecar" }, container] },
+        "status": { "phase": "Running", "conditions": [condition], "containerStatuses": [status] },
+    });
+    let node = json!({ "metadata": { "name": "n", "labels": labels },
+        "status": { "allocatable": { "cpu": "96", "nvidia.com/gpu": "8" } } });
+    let ended = json!({ "metadata": { "name": "train-2" }, "status": { "phase": "Failed" } });
+    let catalog = Catalog {
+        pods: [(target_key("train"), [pod, ended].map(|pod| Arc::new(serde_json::from_value(pod).unwrap())).into())]
+            .into(),
+        machines: [("n".to_owned(), Machine::of(&serde_json::from_value(node).unwrap()))].into(),
+        ..Catalog::default()
     };
-    let since = Timestamp::UNIX_EPOCH;
-    let pod = |name: &str, state| Pod { name: PodName(name.into()), state, bound: true };
-    let pool = |pods| PoolState { asked: Replicas(1), pods };
-    let targets = [target("spot", "vllm", Some(8.0)), target("owned", "server", None)];
-    let pools = [
-        pool(vec![pod("spot-1", PodState::Ready { since }), pod("spot-2", PodState::Ended)]),
-        pool(vec![pod("owned-1", PodState::Ready { since })]),
-    ];
+    let look = Lookout {
+        workloads: Vec::new(),
+        catalog: &catalog,
+        answers: &Answers::new(),
+        opinions: &Opinions::new(),
+        settings: &Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) },
+        stale_after: SignedDuration::from_secs(60),
+        now: "2026-01-01T00:10:00Z".parse().unwrap(),
+    };
+    let mut sharing = Sharing::default();
+    sharing.see(&catalog, look.now);
+    let template = Target { gpus: 1, container: "template".into(), ..Target::default() };
+    ready::pods(&[(target_key("train"), template)], &look, &sharing)
+}
 
-    let pods = ready_pods(&targets, &pools);
+fn asking(limits: &Value, requests: &Value) -> Value {
+    json!({ "name": "main", "resources": { "limits": limits, "requests": requests } })
+}
 
-    let seen: Vec<_> =
-        pods.iter().map(|pod| (pod.name.as_str(), pod.container.as_str(), pod.cpu_limit, pod.gpus)).collect();
-    assert_eq!(seen, [("spot-1", "vllm", Some(8.0), 1), ("owned-1", "server", None, 1)]);
+/// A `LimitRange` gives a limit that the template has not; resizing in place changes the one that it has, once it is granted.
+#[test]
+fn a_pod_is_judged_by_what_it_has_itself_and_not_by_its_template() {
+    let cores = |container: &Value, status: &Value| {
+        let pods = ready(container, status, &json!({}));
+        pods.iter().map(|pod| (pod.container.clone(), pod.cpu_limit, pod.cpu_at_hand, pod.gpus)).collect::<Vec<_>>()
+    };
+    let main = |limit, at_hand, gpus| vec![("main".to_owned(), limit, at_hand, gpus)];
+    let (one_gpu, none) = (json!({ "nvidia.com/gpu": "1" }), json!({ "name": "main" }));
+
+    let defaulted = asking(&json!({ "nvidia.com/gpu": "2", "cpu": "7500m" }), &json!({ "cpu": "4" }));
+    assert_eq!(cores(&defaulted, &none), main(Some(7.5), None, 2));
+    let in_force = json!({ "name": "main", "resources": { "limits": { "nvidia.com/gpu": "2", "cpu": "4" } } });
+    assert_eq!(cores(&defaulted, &in_force), main(Some(4.0), None, 2), "the larger limit is not granted yet");
+    assert_eq!(cores(&asking(&one_gpu, &json!({ "cpu": "4" })), &none), main(None, Some(4.0), 1));
+    assert_eq!(cores(&asking(&one_gpu, &json!({})), &none), main(None, Some(96.0), 1), "as much as its node has");
+}
+
+#[test]
+fn a_pod_on_a_node_that_slices_its_gpus_is_not_alone_on_them() {
+    let shared = |labels: &Value| {
+        let pods = ready(&asking(&json!({ "nvidia.com/gpu": "1" }), &json!({})), &json!({ "name": "main" }), labels);
+        pods.iter().map(|pod| pod.shared).collect::<Vec<_>>()
+    };
+
+    assert_eq!(
+        shared(&json!({ "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing" })),
+        [true]
+    );
+    assert_eq!(shared(&json!({ "nvidia.com/gpu.replicas": "1", "nvidia.com/gpu.sharing-strategy": "none" })), [false]);
 }

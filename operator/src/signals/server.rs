@@ -3,6 +3,7 @@
 //! To add a server: one more [`Server`], and a field in the API's `SignalSource`.
 
 use super::{Ask, DatedRow, Seen, SignalSource, promql};
+use crate::evidence::SCRAPED_BY;
 use wellfed_crds::ServerMetric;
 use wellfed_engine::reading::{ReadFailure, Reading};
 use wellfed_engine::units::PodName;
@@ -34,10 +35,10 @@ pub const TRITON: Server = Server { running: &[], waiting: &["nv_inference_pendi
 
 impl Server {
     /// All numbers in one question, told apart by a label of our own. Each name is a selector of its own, so that each has
-    /// an age.
+    /// an age. What two jobs, or two Prometheus, scrape of one server counts once.
     fn query(&self) -> String {
         let part = |names: &[&str], part: &str| {
-            let sum = format!("sum by (namespace, pod) ({})", names.join(" or "));
+            let sum = format!("sum by (namespace, pod) (max without ({SCRAPED_BY}) ({}))", names.join(" or "));
             format!(r#"label_replace({sum}, "part", "{part}", "", "")"#)
         };
         let parts = [(self.running, "running"), (self.waiting, "waiting")];
@@ -169,7 +170,8 @@ mod tests {
     fn triton_is_asked_for_what_waits_only() {
         assert_eq!(
             TRITON.query(),
-            r#"label_replace(sum by (namespace, pod) (nv_inference_pending_request_count), "part", "waiting", "", "")"#
+            "label_replace(sum by (namespace, pod) (max without (job, service, endpoint, container, metrics_path, prometheus, \
+             prometheus_replica, replica) (nv_inference_pending_request_count)), \"part\", \"waiting\", \"\", \"\")"
         );
         assert_eq!(read(&TRITON, ServerMetric::Waiting, vec![row("a", "waiting", 5.0)]), [Some(5.0), None]);
     }

@@ -150,7 +150,9 @@ fn ready_pods(workload: &Workload, subject: &Subject) -> (Vec<WatchedPod>, Vec<E
             ready_since: since,
             container: CONTAINER.to_owned(),
             cpu_limit: subject.pod.cpu_limit,
+            cpu_at_hand: None,
             gpus: subject.pod.gpus,
+            shared: false,
         }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
     });

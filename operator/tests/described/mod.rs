@@ -57,6 +57,8 @@ fn pod() -> WatchedPod {
         ready_since: Timestamp::UNIX_EPOCH,
         container: "train".to_owned(),
         cpu_limit: Some(8.0),
+        cpu_at_hand: None,
+        shared: false,
         gpus: 1,
     }
 }

@@ -175,6 +175,8 @@ impl<'a> Watch<'a> {
                     ready_since: at(pod.since),
                     container: CONTAINER.to_owned(),
                     cpu_limit: pod.replica.cpu_limit,
+                    cpu_at_hand: None,
+                    shared: false,
                     gpus: pod.replica.gpus,
                 })
                 .collect(),

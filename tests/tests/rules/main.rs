@@ -11,6 +11,7 @@ mod mended;
 mod meters;
 mod objective;
 mod refusal;
+mod sharing;
 mod shown;
 mod stage;
 mod thresholds;

@@ -1,7 +1,7 @@
 //! Copies between host and GPU fill the step, and neither of the two computes meanwhile.
 
 use super::{Rule, RuleName, Says, at_least, below, measure, storage_stall};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use crate::evidence::{Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
 /// Much traffic over `PCIe` beside GPUs that wait, few SMs at work and an idle CPU. An offloaded optimizer copies too,
@@ -40,9 +40,9 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
         measure(Quantity::PcieOfPeak, seen.gpu_mean(|gpu| gpu.pcie), limits.link_from),
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
         measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.sm_waiting_below),
-        measure(Quantity::CpuOfLimit, seen.container_mean(ContainerEvidence::of_limit), limits.cpu_idle_below),
     ]
     .into_iter()
+    .chain(storage_stall::idleness(seen))
     .flatten()
     .collect()
 }

@@ -168,6 +168,16 @@ pub enum Says {
     Unsure(Gap),
 }
 
+impl Says {
+    /// Whether it speaks against more GPUs.
+    pub const fn refuses(&self) -> bool {
+        matches!(
+            self,
+            Self::Found(Weight::Veto, _) | Self::Unexplained(Weight::Veto, _) | Self::Unopposed(Weight::Veto, _)
+        )
+    }
+}
+
 /// Surely below `limit`; what is not measured is not.
 fn below(value: Option<Span>, limit: f64) -> bool {
     value.is_some_and(|value| value.below(limit))

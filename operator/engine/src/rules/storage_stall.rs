@@ -51,9 +51,18 @@ pub(super) fn cpu_idles(seen: &Evidence) -> bool {
     seen.most_containers(|one| idles(one, seen))
 }
 
-/// Without a limit nobody knows whether the CPU is idle.
+/// Without a limit, request and node nobody knows whether the CPU is idle.
 fn idles(container: &ContainerEvidence, seen: &Evidence) -> bool {
-    below(container.of_limit(), seen.gate.thresholds.cpu_idle_below)
+    below(container.of_limit().or_else(|| container.of_at_hand()), seen.gate.thresholds.cpu_idle_below)
+}
+
+/// How little of its CPU a container uses, by what that is known.
+pub(super) fn idleness(seen: &Evidence) -> [Option<Measure>; 2] {
+    let below = seen.gate.thresholds.cpu_idle_below;
+    [
+        measure(Quantity::CpuOfLimit, seen.container_mean(ContainerEvidence::of_limit), below),
+        measure(Quantity::CpuOfAtHand, seen.container_mean(ContainerEvidence::of_at_hand), below),
+    ]
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {
@@ -63,9 +72,9 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
         measure(Quantity::DataWaitShare, wait, limits.data_wait_from),
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
         measure(Quantity::IoPressure, seen.container_mean(|one| one.io_pressure), limits.io_pressure_from),
-        measure(Quantity::CpuOfLimit, seen.container_mean(ContainerEvidence::of_limit), limits.cpu_idle_below),
     ]
     .into_iter()
+    .chain(idleness(seen))
     .flatten()
     .collect()
 }

@@ -6,7 +6,7 @@ use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
 use crate::span::Span;
 
-/// An outlier in SM clock, or the only one whose clocks are held down. A trainer's group moves at its pace, and would with
+/// An outlier in SM clock among GPUs of its product, or the only one whose clocks are held down. A trainer's group moves at its pace, and would with
 /// more GPUs too; those of other classes do not wait for each other, and are only advised. An outlier in activity alone is
 /// only said: roles and stages of one run differ by design.
 pub struct Straggler;
@@ -96,10 +96,11 @@ fn clocks(seen: &Evidence) -> Option<(f64, f64)> {
     worst(seen.gpus.iter().filter(odd).filter_map(ratio), f64::min)
 }
 
-/// GPUs of the same product, as far as it is known: others run at other clocks.
+/// GPUs of the same product: others run at other clocks. One whose product is not known may be a peer with any clock.
 fn clock_peers(gpu: &GpuEvidence, seen: &Evidence) -> Option<Peers> {
-    let same = seen.gpus.iter().filter(|other| other.product == gpu.product);
-    Peers::of(same.map(|other| other.clock), unseen(seen), f64::INFINITY, seen)
+    let same = seen.gpus.iter().filter(|other| other.product.is_none() || other.product == gpu.product);
+    let clock = |other: &GpuEvidence| other.clock.filter(|_| other.product.is_some());
+    Peers::of(same.map(clock), unseen(seen), f64::INFINITY, seen)
 }
 
 /// GPUs whose activity is far from that of their peers, in either direction.

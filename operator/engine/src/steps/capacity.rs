@@ -12,7 +12,9 @@ pub fn capacity(want: Replicas, workload: &Workload, ledger: &Ledger) -> StepRes
         return StepResult { after: want, reason: Reason::Unchanged };
     }
     let Some(room) = room(want, workload, ledger) else {
-        return StepResult { after: want, reason: Reason::Unlimited };
+        let named = workload.policy.pools.iter().any(|pool| pool.pool.is_some());
+        let unknown = named && !workload.policy.whole_gpus;
+        return StepResult { after: want, reason: if unknown { Reason::RoomUnknown } else { Reason::Unlimited } };
     };
     if current.plus(room) >= want {
         return StepResult { after: want, reason: Reason::Fits };
@@ -24,7 +26,7 @@ pub fn capacity(want: Replicas, workload: &Workload, ledger: &Ledger) -> StepRes
 
 /// Room over all pools; none when a pool without a limit takes everything.
 fn room(want: Replicas, workload: &Workload, ledger: &Ledger) -> Option<Replicas> {
-    let each = workload.policy.gpus_per_replica;
+    let each = workload.policy.each();
     let mut total = Replicas::ZERO;
     for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
         let under_max = policy.max.map(|max| max.of(want).minus(state.asked));

@@ -28,7 +28,7 @@ pub(super) struct Place<'a> {
 impl<'a> Place<'a> {
     /// The workload's pools, in order, each with what it has now.
     pub fn all(number: Replicas, workload: &'a Workload, ledger: &Ledger, now: Timestamp) -> Vec<Self> {
-        let each = workload.policy.gpus_per_replica;
+        let each = workload.policy.each();
         let pools = workload.policy.pools.iter().zip(&workload.pools);
         pools
             .map(|(policy, state)| {

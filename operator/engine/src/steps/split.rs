@@ -101,7 +101,7 @@ fn force(places: &mut [Place], floor: Replicas) {
 
 /// Takes the room of the new replicas. Pools may share nodes, so the last ones may find less than each pool has alone.
 fn reserve(places: &mut [Place], floor: Replicas, workload: &Workload, ledger: &mut Ledger) {
-    let each = workload.policy.gpus_per_replica;
+    let each = workload.policy.each();
     let mut above_floor = sum(places).minus(floor);
     for place in places {
         let new = place.target.minus(place.asked);

@@ -42,6 +42,7 @@ impl WorkloadBuilder {
             min: Replicas(1),
             max: Replicas(100),
             gpus_per_replica: Gpus(1),
+            whole_gpus: true,
             signals: Vec::new(),
             behavior: behavior(),
             gate: gate(class),

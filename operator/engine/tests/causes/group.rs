@@ -118,7 +118,7 @@ fn an_exchange_needs_all_of_its_signs() {
 /// G21: one of eight at 60 % of its peers' clock, heat for nine of ten minutes.
 #[test]
 fn one_hot_gpu_of_eight_holds_up_a_group_and_no_replica_helps() {
-    let mut gpus = [GpuEvidence { clock: exact(1980.0), clocks_held: exact(0.0), ..busy_gpu() }; 8];
+    let mut gpus = [GpuEvidence { product: Some(1), clock: exact(1980.0), clocks_held: exact(0.0), ..busy_gpu() }; 8];
     (gpus[3].clock, gpus[3].clocks_held) = (exact(0.6 * 1980.0), exact(0.9));
     let opinion = judge(&training(&gpus));
 
@@ -133,7 +133,7 @@ fn one_hot_gpu_of_eight_holds_up_a_group_and_no_replica_helps() {
 #[test]
 fn a_low_clock_or_held_clocks_alone_make_a_straggler() {
     let clocks = |odd: f64, others: f64| {
-        let mut gpus = [GpuEvidence { clock: exact(others), ..busy_gpu() }; 8];
+        let mut gpus = [GpuEvidence { product: Some(1), clock: exact(others), ..busy_gpu() }; 8];
         gpus[3].clock = exact(odd);
         vetoes(&training(&gpus))
     };
@@ -185,26 +185,53 @@ fn a_product_of_another_clock_is_no_straggler() {
     assert_eq!(vetoes(&training(&gpus)), []);
 }
 
+/// Clocks of GPUs without a product are compared with none.
+#[test]
+fn clocks_are_compared_only_among_gpus_whose_product_is_known() {
+    let clocked = |product: Option<u32>, clock: f64| GpuEvidence { product, clock: exact(clock), ..busy_gpu() };
+    let group = |odd: Option<u32>, others: Option<u32>| {
+        let mut gpus = [clocked(others, 1_980.0); 8];
+        gpus[0] = clocked(odd, 990.0);
+        vetoes(&training(&gpus))
+    };
+
+    assert_eq!(group(Some(1), Some(1)), [Straggler], "the control");
+    for (odd, others) in [(None, None), (None, Some(1)), (Some(1), None)] {
+        assert_eq!(group(odd, others), [], "{odd:?} beside {others:?}");
+    }
+}
+
+/// Half of the group is slow, so none is odd; those whose product is lost may still be of it.
+#[test]
+fn gpus_whose_product_is_lost_may_be_slow_peers() {
+    let at = |clock: f64| GpuEvidence { product: Some(1), clock: exact(clock), ..busy_gpu() };
+    let mut gpus = [&[at(990.0); 5][..], &[at(1_980.0); 4][..]].concat();
+    assert_eq!(vetoes(&training(&gpus)), []);
+
+    gpus[..4].iter_mut().for_each(|gpu| gpu.product = None);
+    assert_eq!(vetoes(&training(&gpus)), []);
+}
+
 /// Trap of R13: a power cap in software lowers the clocks of air-cooled cards, more of one than of another.
 #[test]
 fn a_power_cap_that_lowers_clocks_a_little_is_normal_operation() {
     let clocks = [1_740.0, 1_695.0, 1_755.0, 1_620.0, 1_710.0, 1_500.0, 1_725.0, 1_680.0];
-    let gpus = clocks.map(|clock| GpuEvidence { clock: exact(clock), ..busy_gpu() });
+    let gpus = clocks.map(|clock| GpuEvidence { product: Some(1), clock: exact(clock), ..busy_gpu() });
 
     assert_eq!(vetoes(&training(&gpus)), []);
 }
 
 #[test]
 fn an_idle_gpu_lowers_its_clock_by_itself() {
-    let mut gpus = [GpuEvidence { clock: exact(1_980.0), ..gpu(0.75, 0.6, 0.3, 0.3) }; 8];
-    gpus[3] = GpuEvidence { clock: exact(345.0), ..gpu(0.6, 0.5, 0.2, 0.2) };
+    let mut gpus = [GpuEvidence { product: Some(1), clock: exact(1_980.0), ..gpu(0.75, 0.6, 0.3, 0.3) }; 8];
+    gpus[3] = GpuEvidence { product: Some(1), clock: exact(345.0), ..gpu(0.6, 0.5, 0.2, 0.2) };
 
     assert_eq!(vetoes(&training(&gpus)), []);
 }
 
 #[test]
 fn gpus_of_a_service_do_not_wait_for_each_other() {
-    let mut gpus = [GpuEvidence { clock: exact(1_980.0), ..busy_gpu() }; 8];
+    let mut gpus = [GpuEvidence { product: Some(1), clock: exact(1_980.0), ..busy_gpu() }; 8];
     gpus[3].clock = exact(990.0);
 
     for class in [Class::Inference, Class::Batch] {
@@ -215,7 +242,7 @@ fn gpus_of_a_service_do_not_wait_for_each_other() {
 
 #[test]
 fn three_gpus_have_no_outlier() {
-    let mut gpus = vec![GpuEvidence { clock: exact(1_980.0), ..busy_gpu() }; 3];
+    let mut gpus = vec![GpuEvidence { product: Some(1), clock: exact(1_980.0), ..busy_gpu() }; 3];
     gpus[0].clock = exact(990.0);
 
     assert_eq!(vetoes(&training(&gpus)), []);
@@ -226,7 +253,7 @@ fn three_gpus_have_no_outlier() {
 /// Losing the slow ones but one must not make an outlier of it.
 #[test]
 fn gpus_that_are_not_seen_may_be_as_slow() {
-    let mut gpus = vec![GpuEvidence { clock: exact(1_980.0), ..busy_gpu() }; 5];
+    let mut gpus = vec![GpuEvidence { product: Some(1), clock: exact(1_980.0), ..busy_gpu() }; 5];
     gpus[0].clock = exact(990.0);
 
     assert_eq!(vetoes(&training(&gpus)), [Straggler]);
@@ -238,7 +265,7 @@ fn gpus_that_are_not_seen_may_be_as_slow() {
 /// Five of nine are slow, so none is odd; those of which no clock is known any more may still be slow.
 #[test]
 fn gpus_whose_clock_is_lost_may_be_as_slow() {
-    let at = |clock: f64| GpuEvidence { clock: exact(clock), ..busy_gpu() };
+    let at = |clock: f64| GpuEvidence { product: Some(1), clock: exact(clock), ..busy_gpu() };
     let mut gpus = [&[at(990.0); 5][..], &[at(1_980.0); 4][..]].concat();
 
     assert_eq!(vetoes(&training(&gpus)), []);

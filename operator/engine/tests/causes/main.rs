@@ -32,6 +32,15 @@ fn exact(value: f64) -> Option<Span> {
     Some(Span::exact(value))
 }
 
+/// The same where every pod is on GPUs that others use too.
+fn on_shared(seen: &Evidence) -> Evidence {
+    let mut shared = seen.clone();
+    for (gpu, container) in shared.gpus.iter_mut().zip(&mut shared.containers) {
+        (gpu.shared, container.shared) = (true, true);
+    }
+    shared
+}
+
 /// Engine, SMs, memory bandwidth and tensor pipe.
 fn gpu(engine: f64, sm: f64, dram: f64, tensor: f64) -> GpuEvidence {
     GpuEvidence {

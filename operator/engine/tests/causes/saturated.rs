@@ -133,6 +133,7 @@ fn gpu(kind: &Full) -> impl Strategy<Value = GpuEvidence> + use<> {
                 memory_swing: exact(moving),
                 fp32: exact(fp32),
                 clock: exact(clock),
+                product: Some(1),
                 ..GpuEvidence::default()
             }
         },
@@ -146,11 +147,13 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
         ContainerEvidence {
             cores: exact(cores),
             limit,
+            at_hand: limit.is_none().then_some(96.0),
             throttled: exact(throttled),
             pressure: exact(pressure),
             io_pressure: exact(io),
             network: exact(network),
             exits: Exits { failed, host_memory: host, gpu_memory: 0 },
+            shared: false,
         }
     })
 }

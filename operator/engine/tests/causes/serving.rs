@@ -1,6 +1,6 @@
 //! What model servers say of their requests.
 
-use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, server, serving, value};
+use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, on_shared, server, serving, value};
 use wellfed_engine::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
@@ -208,14 +208,16 @@ fn a_queue_that_is_lost_may_be_the_longest_one() {
     assert_eq!(at(&[short, unknown, rest, rest]), Lean::Allow, "nobody knows what runs where as many wait");
 }
 
-/// Truth table, row 11: a shared card's values are nobody's, requests are.
+/// Truth table, row 11: on a shared card the values are nobody's, and what a server counts there may be a neighbour's doing.
 #[test]
-fn imbalance_is_counted_by_servers_and_holds_on_shared_gpus() {
-    let shared = GpuEvidence { shared: true, ..busy_gpu() };
+fn imbalance_that_servers_count_on_shared_gpus_only_advises() {
+    let seen = serving(&[busy_gpu(); 2], &[server(40.0, 30.0), server(0.0, 0.0)]);
 
-    let seen = serving(&[shared; 2], &[server(40.0, 30.0), server(0.0, 0.0)]);
-
-    assert_eq!(lean(&seen), Lean::Refuse(Imbalance));
+    assert_eq!(lean(&seen), Lean::Refuse(Imbalance), "the control");
+    assert_eq!(
+        (lean(&on_shared(&seen)), found(&judge(&on_shared(&seen)))),
+        (Lean::Allow, vec![(Imbalance, Weight::Advice)])
+    );
 }
 
 /// vllm PR #18354, gateway-api-inference-extension PR #1905: a renamed metric reads as nothing, which is no case.

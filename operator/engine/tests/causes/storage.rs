@@ -45,6 +45,24 @@ fn without_the_containers_own_wait_or_its_limit_there_is_no_storage_stall() {
     assert_eq!(lean(&reading(ContainerEvidence { limit: None, ..fetching(1.0, 0.4) })), Lean::Allow);
 }
 
+/// Without a limit the request tells, or else the node, that a CPU is idle; neither tells that it is at its limit.
+#[test]
+fn a_cpu_without_a_limit_idles_beside_what_it_can_count_on_and_is_at_no_limit() {
+    let of = |cores, at_hand| ContainerEvidence {
+        limit: None,
+        at_hand: Some(at_hand),
+        throttled: None,
+        ..fetching(cores, 0.4)
+    };
+    let opinion = judge(&reading(of(1.0, 4.0)));
+
+    assert_eq!(opinion.lean, Lean::Refuse(StorageStall));
+    let idle = Measure { what: Quantity::CpuOfAtHand, value: 0.25, threshold: Some(0.5) };
+    assert_eq!(value(&opinion, Quantity::CpuOfAtHand), Some(idle));
+    assert_eq!(lean(&reading(of(3.9, 4.0))), Lean::Allow, "busy, and at no limit");
+    assert_eq!(lean(&reading(of(2.0, 0.5))), Lean::Allow, "far above its request, and at no limit");
+}
+
 #[test]
 fn a_busy_gpu_that_also_reads_is_not_stalled() {
     assert_eq!(lean(&evidence(Class::Training, &[busy_gpu()], &[fetching(1.0, 0.6)])), Lean::Allow);

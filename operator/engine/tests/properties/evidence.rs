@@ -59,11 +59,11 @@ fn replicas() -> impl Strategy<Value = Evidence> {
         class(),
         1_usize..8,
         any::<bool>(),
-        prop::bool::weighted(0.8),
+        (prop::bool::weighted(0.8), prop::bool::weighted(0.15)),
     );
     let two_queues = option::of((0.0_f64..20.0, 0.0_f64..5.0));
     (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues).prop_map(
-        |((cause, class, replicas, sharded, slo_breached), odd, held, two_queues)| {
+        |((cause, class, replicas, sharded, (slo_breached, shared)), odd, held, two_queues)| {
             let mut all = vec![near(cause); replicas];
             if cause == UNEVEN {
                 for one in &mut all[..replicas.div_ceil(2)] {
@@ -93,6 +93,7 @@ fn replicas() -> impl Strategy<Value = Evidence> {
                 }
             }
             all[0].gpu.clocks_held = held.map(Span::exact);
+            (all[0].gpu.shared, all[0].container.shared) = (shared, shared);
             let seen = of(class, &all, sharded, slo_breached);
             // Sometimes too early.
             let covered = if held.is_some_and(|held| held < 0.5) { secs(280) } else { seen.covered };
@@ -228,7 +229,7 @@ fn grouped(cause: usize) -> Replica {
     let exchanging =
         GpuEvidence { engine: exact(0.55), swing: exact(0.4), memory: exact(0.6), nvlink: exact(0.4), ..starved_gpu() };
     let spins = GpuEvidence { engine: exact(0.95), sm: exact(0.2), dram: exact(0.1), ..exchanging };
-    let clocked = GpuEvidence { clock: exact(1_980.0), ..busy_gpu() };
+    let clocked = GpuEvidence { product: Some(1), clock: exact(1_980.0), ..busy_gpu() };
     let full = GpuEvidence { engine: exact(0.6), sm: exact(0.3), memory: exact(0.97), ..starved_gpu() };
     let gpu = match cause {
         19 => exchanging,
@@ -359,6 +360,7 @@ fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
                 memory,
                 memory_peak: memory,
                 clock: clock.map(Span::exact),
+                product: profiles.then_some(1),
                 ..GpuEvidence::default()
             }
         },
@@ -374,15 +376,18 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
     let used = prop_oneof![0.0_f64..1.0, 0.8_f64..1.0];
     let stalls = (option::of(share()), option::of(share()), option::of(share()), option::of(0.0_f64..4e9));
     let exits = prop_oneof![8 => Just(0_u32), 1 => 0_u32..5];
-    (option::weighted(0.8, used), limit, stalls, exits).prop_map(
-        |(used, limit, (throttled, pressure, io_pressure, network), exits)| ContainerEvidence {
+    let at_hand = option::weighted(0.7, prop_oneof![Just(2.0), Just(96.0)]);
+    (option::weighted(0.8, used), (limit, at_hand), stalls, exits).prop_map(
+        |(used, (limit, at_hand), (throttled, pressure, io_pressure, network), exits)| ContainerEvidence {
             cores: used.map(|used| Span::exact(used * limit.unwrap_or(8.0))),
             limit,
+            at_hand: at_hand.filter(|_| limit.is_none()),
             throttled,
             pressure,
             io_pressure,
             network: network.map(Span::exact),
             exits: Exits { gpu_memory: exits / 4, host_memory: 0, failed: exits },
+            shared: false,
         },
     )
 }

@@ -66,9 +66,18 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
     }
     match what {
         17 => seen.gpus.clear(),
-        18 => seen.containers.clear(),
+        18 => lose_containers(&mut seen.containers),
         19 => seen.covered /= 2,
         _ => {}
+    }
+}
+
+/// Whether their pods are on shared GPUs is no sample.
+fn lose_containers(containers: &mut Vec<ContainerEvidence>) {
+    if containers.iter().any(|one| one.shared) {
+        containers.iter_mut().for_each(|one| *one = ContainerEvidence { shared: one.shared, ..Default::default() });
+    } else {
+        containers.clear();
     }
 }
 
@@ -102,6 +111,7 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         46 => halve(&mut gpu.clocks_held, 1.0),
         47 => (gpu.memory_swing, gpu.memory_peak, gpu.fp32) = (None, None, None),
         48 => halve(&mut gpu.pcie, 1.0),
+        70 => gpu.product = None,
         _ => {}
     }
 }
@@ -120,6 +130,7 @@ fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
         50 => halve(&mut container.network, 1e12),
         51 => container.exits = Exits::default(),
         52 => halve(&mut container.pressure, 1.0),
+        69 => container.at_hand = None,
         _ => {}
     }
 }
@@ -172,7 +183,7 @@ fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 69;
+const LOSSES: u8 = 71;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -240,7 +251,8 @@ proptest! {
     /// without `progress_lost` or `throughput_lost`; a queue that is compared with the mean of the others; replicas that say
     /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
-    /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
+    /// GPUs seen alone, or of those whose product is known; what a pod on a shared GPU counts that is its own again once the
+    /// GPU's row is lost; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
     /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {

@@ -5,11 +5,12 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 use wellfed_engine::evidence::Exits;
 
-/// By pod, within the workload's window before `now`.
-pub fn within(workload: &Watched, now: Timestamp) -> BTreeMap<&str, Exits> {
-    let mut counts: BTreeMap<&str, Exits> = BTreeMap::new();
+/// By pod, within the workload's window before `now`, and whether the pod's GPUs are shared.
+pub fn within(workload: &Watched, now: Timestamp) -> BTreeMap<&str, (Exits, bool)> {
+    let mut counts: BTreeMap<&str, (Exits, bool)> = BTreeMap::new();
     for exit in workload.exits.iter().filter(|exit| exit.at >= now - workload.gate.window) {
-        let exits = counts.entry(&exit.pod).or_default();
+        let (exits, shared) = counts.entry(&exit.pod).or_default();
+        *shared |= exit.shared;
         let count = match exit.cause {
             ExitCause::GpuMemory => &mut exits.gpu_memory,
             ExitCause::HostMemory => &mut exits.host_memory,

@@ -1,11 +1,10 @@
 //! What is known of a pod's GPUs.
 
 use super::{Samples, busier};
-use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
-use jiff::Timestamp;
+use crate::evidence::watched::WatchedPod;
 use wellfed_engine::evidence::{Evidence, GpuEvidence};
 use wellfed_engine::span::Span;
 
@@ -21,21 +20,21 @@ const POWER_MOVES: f64 = 0.05;
 const LARGEST_SWING: f64 = 0.5;
 
 impl History {
-    /// The GPUs that the pod had in any of the looks, in the order of their names; it is Ready since the time beside it.
+    /// The GPUs that the pod had in any of the looks, in the order of their names.
     pub(super) fn add_gpus<'a>(
         &'a self,
         evidence: &mut Evidence,
-        pod: Option<(Id, Timestamp)>,
+        pod: Option<(Id, &WatchedPod)>,
         looks: &[&'a Look],
         samples: &mut Samples<'a>,
     ) {
-        let Some((pod, ready)) = pod else { return };
+        let Some((pod, watched)) = pod else { return };
         let mut boards: Vec<Id> = looks.iter().flat_map(|look| look.boards_of(pod)).copied().collect();
         boards.sort_unstable_by_key(|board| self.boards.name(*board));
         boards.dedup();
         for board in boards {
             samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
-            let shared = self.is_shared(board, pod, ready);
+            let shared = watched.shared || self.is_shared(board, pod, watched.ready_since);
             evidence.gpus.push(GpuEvidence { shared, ..self.gpu(board, samples) });
         }
     }
@@ -61,7 +60,7 @@ impl History {
             memory_peak: samples.peak(Metric::MemoryPeak),
             memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
-            product: self.product(board).and_then(Board::number),
+            product: self.model(board),
             clocks_held: samples.mean(Metric::ClocksHeld),
             ..GpuEvidence::default()
         };

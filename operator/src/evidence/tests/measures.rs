@@ -189,7 +189,7 @@ fn a_loss_diverged_only_if_its_newest_sample_is_no_number() {
 
 #[test]
 fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is_listed_with_them() {
-    let exit = |pod: &str, minute, cause| Exit { pod: pod.to_owned(), at: at(minute), cause };
+    let exit = |pod: &str, minute, cause| Exit { pod: pod.to_owned(), at: at(minute), cause, shared: false };
     let workload = Watched {
         exits: vec![
             exit("a", 5, ExitCause::HostMemory),

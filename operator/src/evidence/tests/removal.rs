@@ -109,14 +109,44 @@ fn a_pod_that_was_gone_when_its_successor_became_ready_does_not_share_its_gpu() 
     assert!(shared(beside(|minute| minute <= 4), 3));
 }
 
+/// However short the window, and however few looks are kept.
 #[test]
-fn a_gpu_is_its_pods_own_again_when_no_look_that_is_kept_shows_another() {
+fn a_gpu_that_was_shared_is_its_pods_own_again_after_a_day() {
     let mut kept = History::every(MINUTE);
-    for slice in beside(|minute| minute <= 4) {
+    let mut shared = |slice: Slice| {
+        let minute = slice.at.duration_since(at(0)).as_mins();
         kept.push(slice, MINUTE * 5);
-    }
+        kept.evidence(&watched(minute - 2, &[("a", -60)])).unwrap().gpus[0].shared
+    };
+    let alone = |minute| slice(minute, vec![engine("a", "g", 0.2)]);
 
-    assert!(!kept.evidence(&watched(0, &[("a", -60)])).unwrap().gpus[0].shared);
+    assert!(beside(|minute| minute <= 4).into_iter().map(&mut shared).all(|shared| shared));
+    assert_eq!([shared(alone(24 * 60 + 4)), shared(alone(24 * 60 + 5))], [true, false]);
+}
+
+/// What its container counts is a neighbour's doing as before when the GPU's own rows are lost.
+#[test]
+fn a_pod_whose_shared_gpu_is_not_shown_any_more_is_still_on_it() {
+    let exit = Exit { pod: "a".into(), at: at(9), cause: ExitCause::GpuMemory, shared: false };
+    let lean = |shows: &dyn Fn(&str, i64) -> bool| {
+        let workload = Watched { exits: vec![exit.clone()], ..watched(3, &[("a", -60)]) };
+        let evidence = history(shown(shows)).evidence(&workload).unwrap();
+        wellfed_engine::judge(&evidence).lean
+    };
+    let refused = wellfed_engine::opinion::Lean::Refuse(wellfed_engine::rules::RuleName::GpuOutOfMemory);
+
+    assert_ne!(lean(&|_, minute| minute <= 2), refused);
+    assert_eq!(lean(&|pod, minute| pod == "a" && minute <= 2), refused, "the control");
+}
+
+/// Pods come and go on a shared GPU: who was there is remembered of a few, and that one was not alone of all.
+#[test]
+fn of_many_pods_of_a_gpu_none_is_taken_for_its_only_one() {
+    let row = |pod: &str| engine(pod, "g", 0.2);
+    let looks = (1..=9).map(|minute| slice(minute, vec![row(&format!("b{minute}")), row("a")]));
+    let alone = slice(10, vec![row("a")]);
+
+    assert!(shared(looks.chain([alone]).collect(), -60));
 }
 
 proptest! {

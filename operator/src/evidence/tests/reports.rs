@@ -77,6 +77,38 @@ fn dcgm_exporter_151_201_144_307_582_a_time_sliced_gpu_only_advises() {
     assert!(!matches!(lean(sliced), Lean::Refuse(_)));
 }
 
+/// Without `KUBERNETES_VIRTUAL_GPUS` a sliced device bears the name of one of its pods, or of none.
+#[test]
+fn dcgm_exporter_151_201_144_307_a_sliced_gpu_that_names_one_of_its_pods_only_advises() {
+    let lean = |shared: bool, looks: &dyn Fn(i64) -> Slice| {
+        let mut workload = watched(0, &[("a", -60)]);
+        workload.pods[0].shared = shared;
+        judge(&history((1..=10).map(looks).collect()).evidence(&workload).unwrap()).lean
+    };
+    let own = |minute| labelled(minute, &STARVED, &OF_A);
+    let the_others = |minute| labelled(minute, &STARVED, &[("namespace", "demo"), ("pod", "b"), ("UUID", "g")]);
+
+    assert_eq!(lean(true, &own), Lean::Allow);
+    assert!(matches!(lean(false, &own), Lean::Refuse(_)), "the control: a node that does not share its GPUs");
+    assert_eq!(lean(true, &the_others), UNSEEN);
+}
+
+/// What a neighbour takes of the memory of a sliced GPU is missing to the pod that ends, which may never be Ready.
+#[test]
+fn a_sliced_gpu_whose_memory_does_not_suffice_only_advises() {
+    let lean = |shared: bool, pods: &[(&str, i64)]| {
+        let exit = Exit { pod: "a".into(), at: at(9), cause: ExitCause::GpuMemory, shared };
+        let mut workload = Watched { exits: vec![exit], ..watched(0, pods) };
+        workload.pods.iter_mut().for_each(|pod| pod.shared = shared);
+        let looks = (1..=10).map(|minute| labelled(minute, &[(Metric::Engine, 0.9), (Metric::Sm, 0.7)], &OF_A));
+        judge(&history(looks.collect()).evidence(&workload).unwrap()).lean
+    };
+
+    assert_eq!((lean(true, &[("a", -60)]), lean(true, &[])), (Lean::Allow, Lean::Unknown(Gap::NoWarmReplica)));
+    let refused = Lean::Refuse(wellfed_engine::rules::RuleName::GpuOutOfMemory);
+    assert_eq!((lean(false, &[("a", -60)]), lean(false, &[])), (refused, refused), "the control");
+}
+
 #[test]
 fn dcgm_exporter_216_105_430_397_under_mig_the_engine_speaks_and_utilisation_of_zero_does_not() {
     let instance = [&OF_A[..], &[("GPU_I_ID", "3"), ("GPU_I_PROFILE", "3g.40gb")]].concat();
