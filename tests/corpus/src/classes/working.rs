@@ -74,7 +74,7 @@ pub fn padding(dice: &mut Dice, index: u64) -> Draft {
     let whole = dice.real("secondsPerBatch", 0.005, 0.03);
     let items = f64::from(max) * FILLED * f64::from(tokens) * token;
     let model = json!({"service": {"gpuSecondsPerRequest": whole, "cpuSecondsPerRequest": 0.001, "concurrency": 1,
-        "batch": {"max": max, "secondsPerBatch": whole, "secondsPerItem": 0.0, "secondsPerToken": token,
+        "batch": {"max": max, "secondsPerBatch": whole, "secondsPerItem": 1e-6, "secondsPerToken": token,
             "waitSeconds": 0.01, "staticPadding": true}}});
     let capacity = f64::from(draft.replicas) * f64::from(max) / (whole + items);
     let mut arrivals = rate(dice.real("load", 1.3, 2.6) * capacity, &[], tokens, 1);
