@@ -11,6 +11,7 @@ pub mod classes;
 pub mod decide;
 pub mod dice;
 pub mod garble;
+pub mod inloop;
 pub mod label;
 pub mod models;
 pub mod play;

@@ -1,7 +1,7 @@
 //! The gate looks on: evidence as its lane would sample it, judged each minute and counted as the engine counts it.
 
 use crate::case::{Case, Fault, NEIGHBOUR, Pod, WORKLOAD, Work};
-use crate::garble::{CONTAINER, garbled, gpus};
+use crate::garble::garbled;
 use crate::label::exceeds;
 use crate::play::{Moment, Onlooker};
 use anyhow::{Result, anyhow};
@@ -26,6 +26,7 @@ const SCRAPE: f64 = 15.0;
 const LOOK: f64 = 60.0;
 /// An objective must be missed for this long to count, seconds.
 const BREACHED_FOR: f64 = 120.0;
+const CONTAINER: &str = "gpu";
 /// When every scenario starts, seconds since 1970.
 const START: i64 = 1_800_000_000;
 
@@ -117,11 +118,15 @@ impl<'a> Watch<'a> {
     }
 
     fn scrape(&mut self, sim: &Sim, pods: &[Pod]) {
-        let own = pods.iter().map(|pod| self.sampled(WORKLOAD, &pod.replica, &pod.replica.uid));
+        let own = self.own(pods);
         let others = self.case.draft.neighbours().into_iter().enumerate();
         let others = others.map(|(at, replica)| self.sampled(NEIGHBOUR, &replica, &format!("{WORKLOAD}-{at}-0")));
-        let all: Vec<SampledPod> = own.chain(others).collect();
+        let all: Vec<SampledPod> = own.into_iter().chain(others).collect();
         self.sampler.scrape_sim(sim, &all);
+    }
+
+    fn own(&self, pods: &[Pod]) -> Vec<SampledPod> {
+        pods.iter().map(|pod| self.sampled(WORKLOAD, &pod.replica, &pod.replica.uid)).collect()
     }
 
     /// A pod of `workload` on the GPUs that carry the name `place`.
@@ -137,7 +142,7 @@ impl<'a> Watch<'a> {
     }
 
     fn minute(&mut self, second: f64, pods: &[Pod]) {
-        let slice = garbled(self.case, self.sampler.slice(at(second)), pods);
+        let slice = garbled(self.case.draft.fault, self.sampler.slice(at(second)), &self.own(pods));
         if !self.fails() {
             self.history.push(slice, LONGEST);
         }
@@ -226,4 +231,9 @@ impl Onlooker for Watch<'_> {
 /// Seconds since the start as a time of day.
 fn at(second: f64) -> Timestamp {
     Timestamp::from_millisecond(START * 1000 + (second * 1000.0) as i64).unwrap_or_default()
+}
+
+/// The GPUs of a replica, whose node has the name `place`.
+fn gpus(replica: &Replica, place: &str) -> Vec<String> {
+    (0..replica.gpus).map(|gpu| format!("GPU-{place}-{gpu}")).collect()
 }

@@ -88,6 +88,11 @@ impl Flow {
         self.throughput = finished / tick.length();
     }
 
+    /// The training run, if it is one.
+    pub fn run(&self) -> Option<&TrainingRun> {
+        if let State::Training(run) = &self.state { Some(run) } else { None }
+    }
+
     /// Requests or samples that wait.
     pub fn queue(&self) -> f64 {
         match &self.state {

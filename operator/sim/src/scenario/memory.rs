@@ -65,10 +65,11 @@ impl Footprint {
         (wanted >= 1.0 && wanted <= fit).then(|| wanted.min(samples).max(1.0))
     }
 
-    /// Memory in use on each GPU of `count` replicas that compute `at_once` samples at once, MiB. What the allocator took
-    /// it does not give back unless it must.
+    /// Memory in use on each GPU of `count` replicas that compute `at_once` samples at once, MiB. An allocator that works
+    /// before each of them has taken all that there is: it gives nothing back unless it must.
     pub fn used(&self, at_once: f64, count: f64) -> f64 {
-        (self.held(count) + at_once * self.sample_mib).min(self.usable_mib)
+        let needed = (self.held(count) + at_once * self.sample_mib).min(self.usable_mib);
+        if self.stall_seconds > 0.0 { self.usable_mib } else { needed }
     }
 
     fn held(&self, count: f64) -> f64 {
