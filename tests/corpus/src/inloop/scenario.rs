@@ -92,10 +92,7 @@ fn signal(draft: &Draft) -> (Value, Value) {
             json!({"name": "late", "role": "Latency", "source": query("late"), "slo": {"value": thousandths(slo)}});
         return (signal, json!({"late": "Latency"}));
     }
-    if draft.model["llm"].is_object() {
-        let source = json!({"vllm": {"metric": "RunningPlusWaiting"}});
-        return (json!({"name": "load", "source": source, "target": target}), json!({}));
-    }
+    // All that is inside, as with fixed replicas: a model server's own count begins behind its tokeniser.
     let measured = if draft.work == Work::Training { "Queue" } else { "InSystem" };
     (json!({"name": "load", "source": query("load"), "target": target}), json!({"load": measured}))
 }

@@ -96,7 +96,7 @@ fn counts(of_class: &[&Judged]) -> LoopCounts {
         replicas_at_end: ends / of_class.len().max(1) as f64,
         growth_held: held(of_class),
         time_to_refusal: times.get(times.len().saturating_sub(1) / 2).copied(),
-        in_vain: due.iter().map(grown).sum(),
+        in_vain: due.iter().map(grown).fold(0.0, |sum, grown| sum + grown),
     }
 }
 
