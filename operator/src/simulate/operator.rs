@@ -98,7 +98,8 @@ impl Operator {
     /// Lets the gate's lane do what is due.
     pub fn look(&mut self, seconds: f64, scenario: &Scenario, plant: &Plant, cluster: &Cluster) {
         self.lane.turn(seconds, self.world.now, &self.watched, plant, || cluster.sampled(scenario));
-        let ends = |at| plant.run(at).map_or(&[][..], TrainingRun::ends).iter().map(|end| exit(end, scenario)).collect();
+        let ends =
+            |at| plant.run(at).map_or(&[][..], TrainingRun::ends).iter().map(|end| exit(end, scenario)).collect();
         self.exits = (0..scenario.workloads.len()).map(ends).collect();
         for workload in &mut self.world.workloads {
             let opinion = self.lane.opinions.get(&workload.id.uid);
