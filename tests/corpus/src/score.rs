@@ -55,6 +55,8 @@ pub struct ClassCounts {
     pub helped: u32,
     /// Those in which a veto was due.
     pub due: u32,
+    /// Those of them in which it was given.
+    pub given: u32,
     /// Those with a veto.
     pub vetoed: u32,
     /// Those with a veto, and none but right ones.
@@ -264,6 +266,7 @@ fn per_class(all: &[Judged]) -> BTreeMap<&'static str, ClassCounts> {
         counts.asked += u32::from(one.label.asked.is_some());
         counts.helped += u32::from(one.label.helped);
         counts.due += u32::from(one.due());
+        counts.given += u32::from(one.due() && one.right_after().is_some());
         counts.vetoed += u32::from(vetoed);
         counts.right += u32::from(vetoed && one.refusals.iter().all(|(rule, _)| one.is_right(*rule)));
     }
