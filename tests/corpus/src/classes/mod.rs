@@ -104,12 +104,22 @@ impl Class {
     /// Scenario `index` of this class.
     pub fn case(&self, half: Half, index: u64) -> Result<Case> {
         let mut dice = Dice::of(half, number(self.name), index);
-        let draft = (self.draw)(&mut dice, index);
+        let draft = fitted((self.draw)(&mut dice, index));
         let name = format!("{half:?}/{}/{index}", self.name);
         let text = scenario(&draft).to_string();
         let world = Scenario::parse(&text, &name, Path::new(".")).with_context(|| name.clone())?;
         Ok(Case { name, class: self.name, group: self.group, half, draft, world, drawn: dice.drawn })
     }
+}
+
+/// A trainer uses so much of its GPUs' memory, where nothing else is said of it: it fits on any.
+const HELD: f64 = 0.64;
+
+fn fitted(mut draft: Draft) -> Draft {
+    if let Some(training) = draft.model.get_mut("training") {
+        training["gpuMemoryMib"] = json!(HELD * parts::memory_of(draft.product));
+    }
+    draft
 }
 
 /// A number for a class that stays when others come and go.
