@@ -65,6 +65,9 @@ pub struct PolicyStatus {
     pub on_unknown: String,
     /// The stabilisation window before shrinking.
     pub scale_down_window: String,
+    /// What the model of `spec.model` needs, by its size or as it was measured, and the cheapest pool that holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The gate's thresholds that are not as built in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, String>,
@@ -94,7 +97,7 @@ pub struct DecisionStatus {
     pub binding: String,
     /// Whether more GPUs would help: Allow, Refuse or Unknown.
     pub verdict: String,
-    /// When a refusal ends by itself.
+    /// When a refusal ends by itself, unless an evaluation shows its cause again before that; at most a minute behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "date_time")]
     pub veto_expires: Option<Timestamp>,
@@ -129,7 +132,7 @@ pub struct FindingStatus {
     /// High: work stands still or is lost. Medium: GPUs wait. Low: something could be better.
     #[serde(default)]
     pub severity: String,
-    /// Open, Retesting (the pod template changed since), Resolved, Regressed or `NotSeenAgain` (nobody looked any more).
+    /// Open, Retesting (the pod template changed since), Resolved, Regressed or `NotSeenAgain` (nobody could look any more).
     #[serde(default)]
     pub state: String,
     /// Veto speaks against more GPUs; Either says that more GPUs help and so does a remedy; Advice is only said.
@@ -167,6 +170,10 @@ pub struct FindingStatus {
     /// When it was first seen.
     #[schemars(schema_with = "date_time")]
     pub first_seen: Timestamp,
+    /// When an evaluation last showed it; at most a minute behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "date_time")]
+    pub last_seen: Option<Timestamp>,
     /// Since when it is in this state.
     #[schemars(schema_with = "date_time")]
     pub since: Timestamp,
@@ -185,7 +192,7 @@ pub struct FiguresStatus {
     /// By a signal of role Latency, in its unit; without one the mean time of a request at the server, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<String>,
-    /// Memory in use of the fullest GPU, 0 to 1.
+    /// The most memory that was in use at one time of the fullest GPU, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_memory: Option<String>,
     /// The workload's own measure of its results.

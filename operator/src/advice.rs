@@ -11,6 +11,9 @@ use wellfed_engine::opinion::Quantity;
 use wellfed_engine::savings::{Costed, Seen, savings};
 use wellfed_engine::units::Replicas;
 
+/// The finding that replicas were added for nothing.
+const INEFFECTIVE: &str = "ScaleOutIneffective";
+
 /// Adds commands and savings to the findings of a decided workload.
 pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option<&Decided>, catalog: &Catalog) {
     let (SubjectState::Resolved(ready), Some(Ok(decision))) = (&subject.state, decided) else { return };
@@ -32,7 +35,8 @@ pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option
         finding.commands = commands.map(|one| CommandStatus { shows: one.shows, run: one.run }).collect();
         let seen = Seen {
             activity: measured(finding, Quantity::GpuActivity),
-            memory: measured(finding, Quantity::MemoryUsed),
+            peak: measured(finding, Quantity::MemoryPeak),
+            from: decision.memory.gate.ceiling.filter(|_| finding.rule == INEFFECTIVE).map(|ceiling| ceiling.gain.from),
         };
         finding.savings = savings(&finding.rule, seen, &costed).map(|saved| saved.sentence());
     }

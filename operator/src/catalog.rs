@@ -1,6 +1,6 @@
 //! The stores of one instant, arranged so that a workload finds its targets, pods and pools without a walk.
 
-use crate::slim::{GPU, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
+use crate::slim::{GPU, REVISION, SlimNode, SlimPod, StatusCondition, TargetSpec, TargetStatus};
 use crate::watch::Stores;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{Selector, SelectorExt};
@@ -56,6 +56,8 @@ pub struct Target {
     pub template: u64,
     /// No pod of an older template is left.
     pub rolled_out: bool,
+    /// The number under which its present pod template can be gone back to; none of what has none, or names it only.
+    pub revision: Option<u64>,
 }
 
 /// Another autoscaler.
@@ -117,6 +119,7 @@ impl Catalog {
             selector: Selector::try_from(spec.selector.clone()).ok().map(|selector| selector.to_string()),
             template: spec.template.digest,
             rolled_out: status.is_rolled_out(&spec.update_strategy, meta.generation),
+            revision: meta.annotations.as_ref().and_then(|all| all.get(REVISION)?.parse().ok()),
         };
         let name = meta.name.clone().unwrap_or_default();
         self.targets.insert((meta.namespace.clone().unwrap_or_default(), kind.to_owned(), name), target);

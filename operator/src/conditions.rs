@@ -10,6 +10,7 @@ use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::Mode;
 use wellfed_engine::reading::{ReadFailure, Trouble};
+use wellfed_engine::sizing::Sizing;
 use wellfed_engine::world::GateOverride;
 
 /// A condition before it has a time.
@@ -107,8 +108,8 @@ fn overridden(word: &Word) -> Aspect {
 }
 
 fn accepted(ready: &Ready) -> Aspect {
-    match &ready.resolved.misfit {
-        Some(misfit) => aspect("Accepted", True, "ModelMayNotFit", misfit.sentence()),
+    match ready.resolved.sizing.as_ref().and_then(Sizing::misfit) {
+        Some(misfit) => aspect("Accepted", True, "ModelMayNotFit", misfit),
         None => aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
     }
 }

@@ -104,8 +104,10 @@ pub struct TrainerNames {
     pub step_seconds: Vec<String>,
     /// The part of it in which the GPU waits for data, likewise.
     pub data_wait_seconds: Vec<String>,
-    /// Counters of samples or tokens.
+    /// Counters of samples.
     pub throughput: Vec<String>,
+    /// Counters of tokens, for trainers that do not count samples.
+    pub tokens: Vec<String>,
     /// A gauge of the training loss.
     pub loss: Vec<String>,
     /// A gauge of the evaluation metric.
@@ -118,7 +120,8 @@ impl Default for TrainerNames {
         Self {
             step_seconds: names(&["training_step_seconds"]),
             data_wait_seconds: names(&["training_data_wait_seconds"]),
-            throughput: names(&["training_samples_total", "training_tokens_total"]),
+            throughput: names(&["training_samples_total"]),
+            tokens: names(&["training_tokens_total"]),
             loss: names(&["training_loss"]),
             quality: Vec::new(),
         }
@@ -128,8 +131,9 @@ impl Default for TrainerNames {
 impl TrainerNames {
     /// The first name that Prometheus does not have.
     fn wrong(&self) -> Option<&String> {
-        let all = [&self.step_seconds, &self.data_wait_seconds, &self.throughput, &self.loss, &self.quality];
-        all.into_iter().flatten().find(|name| !is_name(name))
+        let work = [&self.throughput, &self.tokens];
+        let all = [&self.step_seconds, &self.data_wait_seconds, &self.loss, &self.quality];
+        work.into_iter().chain(all).flatten().find(|name| !is_name(name))
     }
 }
 
@@ -299,10 +303,11 @@ mod tests {
         let config =
             parse("evidence: {recorded: true, gpuMatchers: {job: dcgm-exporter}, trainer: {loss: [my:loss], quality: [accuracy]}}").unwrap();
         let trainer = config.evidence.trainer;
+        let one = |name: &str| vec![name.to_owned()];
 
         assert!(config.evidence.recorded);
         assert_eq!(config.evidence.gpu_matchers["job"], "dcgm-exporter");
         assert_eq!((trainer.loss, trainer.quality), (vec!["my:loss".to_owned()], vec!["accuracy".to_owned()]));
-        assert_eq!(trainer.throughput, ["training_samples_total", "training_tokens_total"]);
+        assert_eq!((trainer.throughput, trainer.tokens), (one("training_samples_total"), one("training_tokens_total")));
     }
 }

@@ -10,7 +10,7 @@ use crate::lease::LeaseView;
 use crate::metrics::Metrics;
 use crate::observe::{Lookout, Observed, Ready, Subject, SubjectState, observe};
 use crate::orders::job;
-use crate::outlook::{numbers, oldest, watched};
+use crate::outlook::{numbers, signal_times, watched};
 use crate::recall::Recall;
 use crate::report::Reporter;
 use crate::signals::{Asks, Board};
@@ -207,16 +207,11 @@ impl Cycle {
             watched(decisions.get(uid)?, &ready.resolved.policy, seen.world.now, pods)
         });
         self.watched.send_replace(Arc::new(watched.collect()));
-        let now = seen.world.now;
         for workload in &seen.world.workloads {
             let Some(decision) = decisions.get(workload.id.uid.as_str()) else { continue };
             self.metrics.workload(&workload.id, &numbers(decision));
-            for (policy, signal) in workload.policy.signals.iter().zip(&workload.signals) {
-                if let Some(at) = oldest(&signal.value) {
-                    self.metrics.signal(&workload.id, &policy.name.0, now.duration_since(at).as_secs_f64());
-                }
-            }
         }
+        self.metrics.signals(seen.world.workloads.iter().flat_map(signal_times), seen.world.now);
         let shown: Vec<_> = decisions.values().map(|decision| (&decision.id, decision.memory.gate.shown())).collect();
         self.metrics.findings(shown.iter().flat_map(|(id, shown)| shown.iter().map(move |one| (*id, one))));
         self.metrics.keep_only(&seen.subjects.iter().map(|subject| &subject.id).collect::<Vec<_>>());

@@ -10,7 +10,7 @@ use wellfed_engine::finding::{id, severity};
 use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
 use wellfed_engine::opinion::{Finding, Opinion};
 use wellfed_engine::policy::Policy;
-use wellfed_engine::remedies::remedies;
+use wellfed_engine::remedies::{remedies, restoring_quality};
 
 /// Where the numbers and words of a finding come from.
 pub struct Sources<'a> {
@@ -20,7 +20,7 @@ pub struct Sources<'a> {
     pub last: &'a [FindingStatus],
     /// For the remedies.
     pub policy: &'a Policy,
-    /// A command that puts the pod template back.
+    /// How to put the pod template back.
     pub undo: Option<String>,
 }
 
@@ -41,11 +41,12 @@ impl Sources<'_> {
             severity: format!("{:?}", severity(shown.name, shown.weight)),
             state: format!("{:?}", shown.state),
             weight: format!("{:?}", shown.weight),
-            remedies: remedies(shown.name, self.policy.class).map(ToString::to_string).collect(),
+            remedies: self.remedies(shown),
             before: shown.figures.map(|(before, _)| figures(&before)),
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after)),
             way_back: self.way_back(shown),
             first_seen: shown.first.0,
+            last_seen: Some(shown.last.0),
             since: shown.since.0,
             ..FindingStatus::default()
         };
@@ -54,6 +55,15 @@ impl Sources<'_> {
         }
         self.measured(&mut status, shown, same, last);
         status
+    }
+
+    /// Where the results got worse, first what brings them back.
+    fn remedies(&self, shown: &Shown) -> Vec<String> {
+        let class = self.policy.class;
+        let fell = shown.worse == Some(Worse::Quality);
+        let first = restoring_quality(class).filter(|_| fell);
+        let own = remedies(shown.name, class).filter(|own| !fell || !own.restores_quality);
+        first.chain(own).map(ToString::to_string).collect()
     }
 
     /// What was measured when it came into its state; while it does not show, what made it a finding.
@@ -96,10 +106,10 @@ impl Sources<'_> {
             None => "it shows again under the new pod template",
             Some(Worse::Throughput) => "a replica does more than 5 % less work than before",
             Some(Worse::Latency) => "requests take more than 5 % longer than before",
-            Some(Worse::Memory) => "more than 5 % more GPU memory is in use than before",
+            Some(Worse::Memory) => "more than 5 % more GPU memory is in use at the peak than before",
             Some(Worse::Quality) => "the results are more than 5 % worse than before",
         };
-        let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or go back with `{undo}`"));
+        let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or {undo}"));
         Some(format!("{why}{}", undo.unwrap_or_default()))
     }
 }
@@ -128,26 +138,39 @@ fn checklist(gain: &Gain) -> Vec<CheckStatus> {
     points.map(|((name, _), check)| CheckStatus { name: (*name).to_owned(), result: format!("{check:?}") }).collect()
 }
 
-/// The changes of a finding from one state to another in words: what the figures were and are.
-pub fn course(finding: &FindingStatus) -> String {
-    let (Some(before), Some(after)) = (&finding.before, &finding.after) else { return String::new() };
-    let both = [
-        ("work of a replica a second", &before.throughput, &after.throughput),
-        ("GPU activity", &before.gpu_activity, &after.gpu_activity),
-        ("latency", &before.latency, &after.latency),
-        ("GPU memory", &before.gpu_memory, &after.gpu_memory),
-        ("quality", &before.quality, &after.quality),
-    ];
-    let known = both.iter().filter_map(|(name, before, after)| {
-        let (before, after) = (before.as_deref()?, after.as_deref()?);
-        Some(format!("{name} {before} → {after}"))
-    });
+/// What the figures were before the pod template changed and are since, in words.
+pub fn course(before: &FiguresStatus, after: &FiguresStatus) -> String {
+    let both = named(before).into_iter().zip(named(after));
+    let known = both.filter_map(|((name, before), (_, after))| Some(format!("{name} {} → {}", before?, after?)));
     known.collect::<Vec<_>>().join(", ")
+}
+
+/// The figures that are known, in words.
+pub fn now(figures: &Figures) -> String {
+    let shown = self::figures(figures);
+    let known = named(&shown).into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+    known.collect::<Vec<_>>().join(", ")
+}
+
+fn named(figures: &FiguresStatus) -> [(&'static str, Option<&str>); 5] {
+    [
+        ("work of a replica a second", figures.throughput.as_deref()),
+        ("GPU activity", figures.gpu_activity.as_deref()),
+        ("latency", figures.latency.as_deref()),
+        ("GPU memory at its peak", figures.gpu_memory.as_deref()),
+        ("quality", figures.quality.as_deref()),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::SignedDuration;
+    use jiff::Timestamp;
+    use wellfed_engine::finding::FindingName;
+    use wellfed_engine::memory::Moment;
+    use wellfed_engine::opinion::Weight;
+    use wellfed_engine::rules::RuleName;
     use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
 
     const NAME: &str = "vision-train";
@@ -159,7 +182,7 @@ mod tests {
 
     fn shown(scenario: &Scenario, last: &[FindingStatus]) -> Vec<FindingStatus> {
         let workload = scenario.find(NAME).unwrap();
-        let undo = Some("kubectl -n ml rollout undo deployment/vision-train".to_owned());
+        let undo = Some("go back with `kubectl -n ml rollout undo deployment/vision-train`".to_owned());
         let sources = Sources { opinion: workload.opinion.as_ref(), last, policy: &workload.policy, undo };
         findings(&scenario.decision(NAME), &sources)
     }
@@ -180,7 +203,9 @@ mod tests {
             "GPUs 22 % active, CPU at 97 % of its limit, throttled in 40 % of periods, 4 GPUs judged over 10m"
         );
         assert_eq!((first[0].state.as_str(), first[0].severity.as_str()), ("Open", "Medium"));
-        assert_eq!(shown(&later, &first), first);
+        let later = shown(&later, &first);
+        assert_eq!(later[0].last_seen, first[0].last_seen.map(|seen| seen + SignedDuration::from_mins(1)));
+        assert_eq!(later, [FindingStatus { last_seen: later[0].last_seen, ..first[0].clone() }]);
     }
 
     #[test]
@@ -204,8 +229,32 @@ mod tests {
 
         assert_eq!(then[0].state, "Resolved");
         assert_eq!(then[0].evidence, first[0].evidence);
-        assert_eq!(course(&then[0]), "GPU activity 0.22 → 0.95");
+        let [before, after] = [&then[0].before, &then[0].after].map(|figures| figures.as_ref().unwrap());
+        assert_eq!(course(before, after), "GPU activity 0.22 → 0.95");
         assert_eq!(shown(&later, &then)[0].after, then[0].after);
+    }
+
+    #[test]
+    fn where_the_results_got_worse_what_brings_them_back_comes_first() {
+        let (workload, _) = starved().build();
+        let sources = Sources { opinion: None, last: &[], policy: &workload.policy, undo: None };
+        let now = Moment(Timestamp::UNIX_EPOCH);
+        let shown = |worse| Shown {
+            name: FindingName::Rule(RuleName::PrecisionUnused),
+            weight: Weight::Advice,
+            state: State::Regressed,
+            first: now,
+            last: now,
+            since: now,
+            figures: None,
+            worse,
+            gain: None,
+        };
+        let (quality, latency) = (shown(Some(Worse::Quality)), shown(Some(Worse::Latency)));
+
+        assert!(sources.remedies(&quality)[0].starts_with("when quality falls: sensitive layers: norms, softmax"));
+        assert!(sources.remedies(&latency)[0].starts_with("automatic mixed precision in BF16"));
+        assert_eq!(sources.remedies(&quality).len(), sources.remedies(&latency).len(), "none is shown twice");
     }
 
     #[test]

@@ -89,6 +89,7 @@ mod tests {
                 "frees 10000 of 10000 GPUs, 10000.00 an hour; adding 10000 would cost 10000.00 an hour".into(),
             ),
             first_seen: Timestamp::UNIX_EPOCH,
+            last_seen: Some(Timestamp::UNIX_EPOCH),
             since: Timestamp::UNIX_EPOCH,
         }
     }

@@ -3,10 +3,9 @@
 use crate::apply::Outcome;
 use crate::contest::Foreign;
 use crate::events::Happening;
-use crate::findings;
 use crate::observe::{Subject, SubjectState};
 use crate::told::Failure;
-use wellfed_crds::{Condition, ConditionStatus, FindingStatus};
+use wellfed_crds::{Condition, ConditionStatus};
 use wellfed_engine::decide::Decided;
 use wellfed_engine::explain;
 
@@ -45,40 +44,6 @@ pub(crate) fn scalings(outcomes: &[&Outcome], decided: Option<&Decided>, before:
     outcomes.iter().filter(|outcome| !told(outcome)).map(happening).collect()
 }
 
-/// Findings that came into another state, once each.
-pub fn turns(before: &[FindingStatus], after: &[FindingStatus]) -> Vec<Happening> {
-    let turned = |finding: &&FindingStatus| {
-        let old = before.iter().find(|old| old.id == finding.id);
-        !old.is_some_and(|old| old.state == finding.state && old.since == finding.since)
-    };
-    let tell = |finding: &FindingStatus| Happening {
-        warning: finding.state == "Regressed" || (finding.state == "Open" && finding.weight != "Either"),
-        reason: match finding.state.as_str() {
-            "Open" => "FindingOpened".to_owned(),
-            state => format!("Finding{state}"),
-        },
-        action: "Judge",
-        note: note(finding),
-    };
-    after.iter().filter(turned).map(tell).collect()
-}
-
-fn note(finding: &FindingStatus) -> String {
-    let course = findings::course(finding);
-    let figures = if course.is_empty() { String::new() } else { format!("; {course}") };
-    let rule = &finding.rule;
-    match finding.state.as_str() {
-        "Open" => {
-            let first = finding.remedies.first().map(|first| format!(". First: {first}")).unwrap_or_default();
-            format!("{rule}: {}{first}", finding.evidence)
-        }
-        "Retesting" => format!("the pod template changed: whether that ended {rule} is being tested"),
-        "NotSeenAgain" => format!("demand is met, so nobody looked for {rule} again: whether it is over is not known"),
-        "Resolved" => format!("{rule} has not shown for a whole window under the new pod template{figures}"),
-        _ => format!("{rule}: {}{figures}", finding.way_back.as_deref().unwrap_or("it is worse than before")),
-    }
-}
-
 /// A person's word against the gate, once each time it changes.
 pub fn overrides(before: &[Condition], after: &[Condition]) -> Option<Happening> {
     let of = |all: &'_ [Condition]| all.iter().find(|one| one.kind == "GateOverridden").cloned();
@@ -94,7 +59,8 @@ pub fn overrides(before: &[Condition], after: &[Condition]) -> Option<Happening>
 
 /// Conditions that turned bad or good again; what was never bad is not told.
 pub fn transitions(before: &[Condition], after: &[Condition]) -> Vec<Happening> {
-    const TOLD: [&str; 5] = ["Accepted", "AbleToScale", "SignalsHealthy", "Starved", "Contested"];
+    // `Starved` turns with a finding, which is told with its numbers.
+    const TOLD: [&str; 4] = ["Accepted", "AbleToScale", "SignalsHealthy", "Contested"];
     let turned = |condition: &&Condition| {
         let old = before.iter().find(|old| old.kind == condition.kind);
         let same = old.is_some_and(|old| old.status == condition.status && old.reason == condition.reason);
@@ -109,10 +75,10 @@ pub fn transitions(before: &[Condition], after: &[Condition]) -> Vec<Happening> 
     after.iter().filter(turned).map(tell).collect()
 }
 
-/// `Starved` and `Contested` are bad when true, the others when false.
+/// `Contested` is bad when true, the others when false.
 fn is_bad(condition: &Condition) -> bool {
     match condition.kind.as_str() {
-        "Starved" | "Contested" => condition.status == ConditionStatus::True,
+        "Contested" => condition.status == ConditionStatus::True,
         _ => condition.status == ConditionStatus::False,
     }
 }

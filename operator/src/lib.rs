@@ -1,6 +1,6 @@
 //! The wellfed operator. `cycle.rs` is the straight line; the decisions themselves are in the crate `wellfed-engine`.
 
-mod advice;
+pub mod advice;
 pub mod apply;
 pub mod catalog;
 pub mod cli;
@@ -20,6 +20,7 @@ mod happenings;
 pub mod health;
 pub mod intent;
 pub mod lease;
+mod letter;
 pub mod losses;
 mod measures;
 pub mod metrics;
@@ -41,4 +42,6 @@ pub mod status;
 pub mod stuck;
 pub mod templates;
 pub mod told;
+mod turns;
+mod undo;
 pub mod watch;

@@ -80,7 +80,7 @@ mod tests {
             replicas: 1,
             thresholds: [].into(),
             driven: None,
-            misfit: None,
+            sizing: None,
         };
         let look = Lookout {
             workloads: Vec::new(),

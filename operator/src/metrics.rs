@@ -1,5 +1,6 @@
 //! The metric catalogue: everything that `/metrics` shows.
 
+use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -7,9 +8,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use wellfed_engine::gate::Shown;
 use wellfed_engine::units::WorkloadId;
 
@@ -49,6 +50,13 @@ impl From<&WorkloadId> for OfWorkload {
     }
 }
 
+impl OfSignal {
+    fn of(id: &WorkloadId, signal: &str) -> Self {
+        let OfWorkload { namespace, workload } = OfWorkload::from(id);
+        Self { namespace, workload, signal: signal.to_owned() }
+    }
+}
+
 type Number = Gauge<f64, AtomicU64>;
 
 /// What one cycle knows of a workload's numbers.
@@ -78,7 +86,9 @@ pub struct Metrics {
     lease: Gauge,
     /// Shown by the gate's lane.
     pub evidence: crate::evidence::Shown,
-    known: Mutex<(HashSet<OfWorkload>, HashSet<OfSignal>)>,
+    known: Mutex<HashSet<OfWorkload>>,
+    /// When the oldest used sample of each signal was taken, as far as it was ever read.
+    measured: Mutex<HashMap<OfSignal, Timestamp>>,
     found: Mutex<HashSet<OfFinding>>,
 }
 
@@ -107,7 +117,7 @@ impl Default for Metrics {
         registry.register("findings", help, findings.clone());
         registry.register_with_unit(
             "signal_age",
-            "Age of a signal's oldest used sample",
+            "Age of a signal's oldest sample when it was last read; it grows while the signal can't be read",
             Unit::Seconds,
             signal_age.clone(),
         );
@@ -123,7 +133,7 @@ impl Default for Metrics {
         registry.register("lease_held", "1 if this instance holds the Lease", lease.clone());
         let evidence = crate::evidence::Shown::default();
         evidence.register(&mut registry);
-        let (known, found) = (Mutex::default(), Mutex::default());
+        let (known, measured, found) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self {
             registry,
             current,
@@ -138,6 +148,7 @@ impl Default for Metrics {
             lease,
             evidence,
             known,
+            measured,
             found,
         }
     }
@@ -151,15 +162,29 @@ impl Metrics {
         self.desired.get_or_create(&labels).set(numbers.desired);
         self.wanted.get_or_create(&labels).set(numbers.wanted);
         self.refused.get_or_create(&labels).set(numbers.refused);
-        self.known().0.insert(labels);
+        self.known().insert(labels);
     }
 
-    /// The age of a signal, in seconds.
-    pub fn signal(&self, id: &WorkloadId, signal: &str, age: f64) {
-        let OfWorkload { namespace, workload } = OfWorkload::from(id);
-        let labels = OfSignal { namespace, workload, signal: signal.to_owned() };
-        self.signal_age.get_or_create(&labels).set(age);
-        self.known().1.insert(labels);
+    /// Every signal that there is: whose, which, and when its oldest sample was taken, if it can be read now. The age of one
+    /// that can't goes on growing; one that never could has none; what is a signal no more is dropped.
+    pub fn signals<'a>(
+        &self,
+        signals: impl Iterator<Item = (&'a WorkloadId, &'a str, Option<Timestamp>)>,
+        now: Timestamp,
+    ) {
+        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *measured);
+        for (id, signal, at) in signals {
+            let labels = OfSignal::of(id, signal);
+            let last = before.remove(&labels);
+            if let Some(at) = at.or(last) {
+                self.signal_age.get_or_create(&labels).set(now.duration_since(at).as_secs_f64());
+                measured.insert(labels, at);
+            }
+        }
+        for gone in before.into_keys() {
+            self.signal_age.remove(&gone);
+        }
     }
 
     /// Every finding that is shown now: whose, which and how it stands. What is shown no more is dropped.
@@ -184,22 +209,13 @@ impl Metrics {
     /// Drops the series of workloads that are gone.
     pub fn keep_only(&self, ids: &[&WorkloadId]) {
         let present: HashSet<_> = ids.iter().map(|id| OfWorkload::from(*id)).collect();
-        let mut known = self.known();
-        known.0.retain(|labels| {
+        self.known().retain(|labels| {
             let stays = present.contains(labels);
             if !stays {
                 self.current.remove(labels);
                 self.desired.remove(labels);
                 self.wanted.remove(labels);
                 self.refused.remove(labels);
-            }
-            stays
-        });
-        known.1.retain(|labels| {
-            let of = OfWorkload { namespace: labels.namespace.clone(), workload: labels.workload.clone() };
-            let stays = present.contains(&of);
-            if !stays {
-                self.signal_age.remove(labels);
             }
             stays
         });
@@ -230,7 +246,53 @@ impl Metrics {
         }
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, (HashSet<OfWorkload>, HashSet<OfSignal>)> {
+    fn known(&self) -> MutexGuard<'_, HashSet<OfWorkload>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::constant(1_000_000 + second, 0)
+    }
+
+    /// The ages that are shown, by workload and signal.
+    fn ages(metrics: &Metrics) -> Vec<(String, String)> {
+        let text = metrics.text();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("wellfed_signal_age_seconds{"));
+        let mut ages: Vec<_> = lines
+            .map(|line| {
+                let (labels, age) = line.split_once("} ").unwrap();
+                let quoted: Vec<_> = labels.split('"').collect();
+                (format!("{}/{}", quoted[3], quoted[5]), age.to_owned())
+            })
+            .collect();
+        ages.sort();
+        ages
+    }
+
+    /// M7 (k/k #119788): what was read before an outage is not shown as the present.
+    #[test]
+    fn the_age_of_a_signal_grows_while_it_cannot_be_read_and_ends_with_the_signal() {
+        let metrics = Metrics::default();
+        let id = |name: &str| WorkloadId { namespace: "demo".into(), name: name.into(), uid: name.into() };
+        let (chat, search) = (id("chat"), id("search"));
+        let shown = |signals: &[(&WorkloadId, &str, Option<Timestamp>)], now| {
+            metrics.signals(signals.iter().copied(), now);
+            ages(&metrics)
+        };
+        let is = |ages: &[(&str, &str)]| -> Vec<(String, String)> {
+            ages.iter().map(|(signal, age)| ((*signal).to_owned(), (*age).to_owned())).collect()
+        };
+
+        let read = shown(&[(&chat, "queue", Some(at(-2))), (&search, "load", None)], at(0));
+        assert_eq!(read, is(&[("chat/queue", "2.0")]), "what was never read has no age");
+        assert_eq!(shown(&[(&chat, "queue", None), (&search, "load", None)], at(600)), is(&[("chat/queue", "602.0")]));
+        assert_eq!(shown(&[(&chat, "queue", Some(at(605)))], at(606)), is(&[("chat/queue", "1.0")]));
+        assert_eq!(shown(&[(&chat, "p95", Some(at(606)))], at(607)), is(&[("chat/p95", "1.0")]));
+        assert_eq!(shown(&[], at(608)), is(&[]));
     }
 }

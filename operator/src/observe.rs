@@ -16,6 +16,7 @@ use crate::signals::{Ask, Asks, Latest, Seen};
 use crate::slim::{SlimPod, StatusCondition};
 use crate::stuck::{Stuck, stuck};
 use crate::templates;
+use crate::undo;
 use jiff::{SignedDuration, Timestamp};
 use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
@@ -147,7 +148,8 @@ fn subject(
     })?;
     let parsed = recall.intent(&id.uid, workload, look.settings);
     let intent = parsed.as_ref().as_ref().map_err(|refusals| Unresolved::Refused(refusals.clone()))?;
-    let resolved = resolve(intent, &id.namespace, look.catalog)?;
+    let peak = intent.policy.model.and_then(|_| recall.peak(&id.uid, workload));
+    let resolved = resolve(intent, &id.namespace, look.catalog, peak)?;
     claim(id, &resolved, claimed)?;
     Ok(looked_at(id, workload, resolved, look, recall))
 }
@@ -217,7 +219,8 @@ fn looked_at(
 
 /// The pod templates of all targets as one.
 fn template(targets: &[(TargetKey, Target)]) -> Template {
-    Template { digest: templates::word(targets), rolled_out: targets.iter().all(|(_, target)| target.rolled_out) }
+    let rolled_out = targets.iter().all(|(_, target)| target.rolled_out);
+    Template { digest: templates::word(targets), rolled_out, revisions: undo::revisions(targets) }
 }
 
 /// Each with the container of its own target; `pools` are in the order of `targets`.

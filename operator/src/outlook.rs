@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::{GateMode, Policy, Target};
-use wellfed_engine::world::SignalValue;
+use wellfed_engine::units::WorkloadId;
+use wellfed_engine::world::{SignalValue, Workload};
 
 /// For the gate's lane: only while demand exceeds its target, and the gate is not off. `pods` are its Ready pods, and how
 /// its containers ended lately.
@@ -29,9 +30,17 @@ pub fn watched(
         since,
         pods,
         exits,
+        backlog_lasts: backlog_lasts(decision, policy, since, now),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
+        sources: decision.memory.gate.sources,
     })
+}
+
+/// Whether demand exceeds its target now, and is no lower than when the window began. What was before `since` is no demand.
+fn backlog_lasts(decision: &Decision, policy: &Policy, since: Timestamp, now: Timestamp) -> bool {
+    let window = policy.gate.window.min(now.duration_since(since));
+    decision.memory.backlog_since.is_some() && !decision.memory.desires.falls(now, window)
 }
 
 /// Whether one of the objectives is exceeded, and for as long as it says.
@@ -56,10 +65,40 @@ pub fn numbers(decision: &Decision) -> Numbers {
     }
 }
 
+/// The signals of a workload, and when the oldest sample of each was taken, where it can be read.
+pub fn signal_times(workload: &Workload) -> impl Iterator<Item = (&WorkloadId, &str, Option<Timestamp>)> {
+    let signals = workload.policy.signals.iter().zip(&workload.signals);
+    signals.map(|(policy, signal)| (&workload.id, policy.name.0.as_str(), oldest(&signal.value)))
+}
+
 /// When the oldest of a signal's samples was taken.
-pub fn oldest(value: &SignalValue) -> Option<Timestamp> {
+fn oldest(value: &SignalValue) -> Option<Timestamp> {
     match value {
         SignalValue::External(reading) | SignalValue::PodsUnread(reading) => reading.at(),
         SignalValue::Pods(rows) => rows.values().filter_map(wellfed_engine::reading::Reading::at).min(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wellfed_engine::testing::{server, world};
+
+    /// Of eight replicas: what was wanted, and what is a minute later.
+    fn lasts(first: u32, then: u32) -> Option<bool> {
+        let chat = |wanted| server("chat").running(8).wanting(wanted);
+        let begun = world().workload(chat(first)).remembered(false);
+        let later = begun.becomes(chat(then)).later(60).remembered(false);
+        let (decision, policy) = (later.decision("chat"), later.find("chat")?.policy.clone());
+        Some(watched(&decision, &policy, later.world.now, || (Vec::new(), Vec::new()))?.backlog_lasts)
+    }
+
+    #[test]
+    fn a_backlog_lasts_while_demand_exceeds_its_target_and_does_not_fall() {
+        assert_eq!(lasts(16, 16), Some(true));
+        assert_eq!(lasts(12, 20), Some(true));
+        assert_eq!(lasts(16, 10), Some(false), "it goes away by itself");
+        assert_eq!(lasts(16, 8), Some(false), "it is met");
+        assert_eq!(lasts(16, 4), None, "nobody is judged then");
     }
 }

@@ -59,11 +59,20 @@ impl Recall {
 
     /// A workload's memory: ours, else the one in its status; a new one where neither can be read.
     pub fn memory(&mut self, uid: &str, workload: &GpuWorkload) -> Memory {
+        self.known(uid, workload).clone()
+    }
+
+    /// The most GPU memory that the work took of one GPU under its present pod template, 0–1.
+    pub fn peak(&mut self, uid: &str, workload: &GpuWorkload) -> Option<f64> {
+        self.known(uid, workload).gate.peak
+    }
+
+    fn known(&mut self, uid: &str, workload: &GpuWorkload) -> &Memory {
         let stored = || {
             let text = workload.status.as_ref()?.memory.as_deref()?;
             Memory::parse(text, |text| serde_json::from_str(text).ok())
         };
-        self.memories.entry(uid.to_owned()).or_insert_with(|| stored().unwrap_or_default()).clone()
+        self.memories.entry(uid.to_owned()).or_insert_with(|| stored().unwrap_or_default())
     }
 
     /// Keeps a memory.

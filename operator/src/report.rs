@@ -4,20 +4,21 @@ use crate::advice::advise;
 use crate::apply::{AT_ONCE, DEADLINE, Outcome, as_wellfed};
 use crate::catalog::Catalog;
 use crate::conditions::{self, Aspect, Obstacles};
-use crate::events::{self, Happening};
+use crate::events::{self, Happening, Untold};
 use crate::findings::{self, Sources};
 use crate::fit::fit;
-use crate::happenings::{SCALE, foreign, overrides, scalings, tells, transitions, turns};
+use crate::happenings::{SCALE, foreign, overrides, scalings, tells, transitions};
 use crate::lease::LeaseView;
+use crate::letter::{self, Letter};
 use crate::observe::{Subject, SubjectState};
-use crate::resolve::Resolved;
 use crate::status::{self, Worth};
 use crate::told::{Last, Told};
+use crate::turns::turns;
+use crate::undo::undo;
 use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
-use kube::api::Patch;
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use wellfed_crds::{GpuWorkload, GpuWorkloadStatus};
 use wellfed_engine::decide::{Decided, Panicked};
@@ -43,12 +44,13 @@ pub struct Reporter<'a> {
     pub now: Timestamp,
 }
 
-/// What to write about one workload.
-struct Letter {
-    id: WorkloadId,
-    status: Option<GpuWorkloadStatus>,
-    memory_only: Option<String>,
-    happenings: Vec<Happening>,
+/// What became of a letter.
+struct Sent {
+    uid: String,
+    /// Whether the status stands as the letter says.
+    written: bool,
+    /// What has to be told again.
+    untold: Vec<Untold>,
 }
 
 impl Reporter<'_> {
@@ -68,10 +70,11 @@ impl Reporter<'_> {
             let outcomes = by_uid.get(subject.id.uid.as_str()).map_or(&[][..], Vec::as_slice);
             letters.extend(self.letter(subject, decision, outcomes, told));
         }
-        let failed = stream::iter(letters).map(|letter| self.send(letter)).buffer_unordered(AT_ONCE);
-        for uid in failed.filter_map(std::future::ready).collect::<Vec<_>>().await {
-            // What was not written is told again by the next cycle.
-            told.workloads.remove(&uid);
+        let sent = stream::iter(letters).map(|letter| self.send(letter)).buffer_unordered(AT_ONCE);
+        for Sent { uid, written, untold } in sent.collect::<Vec<_>>().await {
+            if let Some(last) = told.workloads.get_mut(&uid) {
+                (last.unwritten, last.untold) = (!written, untold);
+            }
         }
     }
 
@@ -102,42 +105,63 @@ impl Reporter<'_> {
         let memory = memory_text(decided).or_else(|| last.memory.clone());
         status.memory.clone_from(&memory);
         advise(&mut status, subject, decided, self.catalog);
-        let worth = Worth::of(&status);
+        let new = Worth::of(&status) != last.worth;
         let mut happenings = scalings(outcomes, decided, failed_before.as_ref());
-        if worth != last.worth {
-            // A write that failed is told already, with its numbers.
-            let turned = transitions(&last.conditions, &status.conditions);
-            let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
-            happenings.extend(new);
-            happenings.extend(turns(&last.findings, &status.findings));
-            happenings.extend(overrides(&last.conditions, &status.conditions));
-            happenings.extend(foreign(subject));
-            // Kept as it is before it is shortened.
-            let findings = status.findings.clone();
-            fit(&mut status);
+        if new {
+            happenings = self.news(happenings, subject, decided, last, &status);
             log(&subject.id, decided, &status);
-            *last = Last {
-                worth,
-                conditions: status.conditions.clone(),
-                findings,
-                memory,
-                memory_at: Some(self.now),
-                failure: last.failure.take(),
-            };
-            return Some(Letter { id: subject.id.clone(), status: Some(status), memory_only: None, happenings });
         }
-        let due = last.memory_at.is_none_or(|at| self.now.duration_since(at) >= MEMORY_EVERY);
-        let memory_only = memory.filter(|memory| due && last.memory.as_ref() != Some(memory));
-        if let Some(memory) = &memory_only {
-            last.memory = Some(memory.clone());
-            last.memory_at = Some(self.now);
-        }
-        (memory_only.is_some() || !happenings.is_empty()).then(|| Letter {
+        last.happened(happenings, self.now);
+        let patch = self.patch(status, memory, new, last);
+        (patch.is_some() || !last.untold.is_empty()).then(|| Letter {
             id: subject.id.clone(),
-            status: None,
-            memory_only,
-            happenings,
+            status: patch,
+            untold: std::mem::take(&mut last.untold),
         })
+    }
+
+    /// What to write of `status`: all of it if it is `new` or may not stand, else only what moves, once in a while.
+    fn patch(
+        &self,
+        mut status: GpuWorkloadStatus,
+        memory: Option<String>,
+        new: bool,
+        last: &mut Last,
+    ) -> Option<Vec<Value>> {
+        let findings = status.findings.clone();
+        let due = last.memory_at.is_none_or(|at| self.now.duration_since(at) >= MEMORY_EVERY);
+        let patch = if new || last.unwritten {
+            (last.worth, last.conditions) = (Worth::of(&status), status.conditions.clone());
+            fit(&mut status);
+            letter::whole(&status)
+        } else {
+            let moved = memory.as_ref().filter(|memory| due && last.memory.as_ref() != Some(memory))?;
+            letter::moved(&status, moved, &last.findings)
+        };
+        // As they are before they are shortened.
+        (last.findings, last.memory, last.memory_at) = (findings, memory, Some(self.now));
+        Some(patch)
+    }
+
+    /// What a new status tells besides these.
+    fn news(
+        &self,
+        mut happenings: Vec<Happening>,
+        subject: &Subject,
+        decided: Option<&Decided>,
+        last: &Last,
+        status: &GpuWorkloadStatus,
+    ) -> Vec<Happening> {
+        // A write that failed is told already, with its numbers.
+        let turned = transitions(&last.conditions, &status.conditions);
+        let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
+        happenings.extend(new);
+        if let Some(Ok(decision)) = decided {
+            happenings.extend(turns(&last.findings, &status.findings, &decision.memory.gate));
+        }
+        happenings.extend(overrides(&last.conditions, &status.conditions));
+        happenings.extend(foreign(subject));
+        happenings
     }
 
     fn compose(
@@ -149,11 +173,11 @@ impl Reporter<'_> {
     ) -> (GpuWorkloadStatus, Vec<Aspect>) {
         let generation = object.metadata.generation;
         match (&subject.state, decided) {
-            (SubjectState::Unresolved(why), _) => (kept(object, generation), conditions::unresolved(why)),
+            (SubjectState::Unresolved(why), _) => (kept(object, last), conditions::unresolved(why)),
             (SubjectState::Resolved(_), Some(Err(Panicked { message, .. }))) => {
-                (kept(object, generation), conditions::panicked(message))
+                (kept(object, last), conditions::panicked(message))
             }
-            (SubjectState::Resolved(_), None) => (kept(object, generation), Vec::new()),
+            (SubjectState::Resolved(_), None) => (kept(object, last), Vec::new()),
             (SubjectState::Resolved(ready), Some(Ok(decision))) => {
                 let failed = last.failure.as_ref().map(|failure| (failure.reason, failure.message.as_str()));
                 let obstacles = Obstacles { stopped: self.stopped, failed };
@@ -163,7 +187,8 @@ impl Reporter<'_> {
                 };
                 let policy = &ready.resolved.policy;
                 let mut status = status::decided(decision, &ready.resolved, generation, selector);
-                let (opinion, undo) = (ready.opinion.as_ref(), undo(&ready.resolved));
+                let undo = undo(&ready.resolved.targets, decision.memory.gate.retest.as_ref());
+                let opinion = ready.opinion.as_ref();
                 let sources = Sources { opinion, last: &last.findings, policy, undo };
                 status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))
@@ -171,30 +196,25 @@ impl Reporter<'_> {
         }
     }
 
-    /// The uid, if the next cycle has to tell it again.
-    async fn send(&self, letter: Letter) -> Option<String> {
+    /// What could not be told is told by the next cycle.
+    async fn send(&self, letter: Letter) -> Sent {
         let written = self.write(&letter).await;
-        // The next cycle tells again how conditions turned; a scaling it does not know any more.
-        let due = |happening: &&Happening| written || happening.action == SCALE;
-        for happening in letter.happenings.iter().filter(due) {
-            if self.lease.may_write() {
-                events::tell(self.client, &letter.id, self.identity, happening).await;
+        let (mut untold, mut late) = (Vec::new(), false);
+        for one in letter.untold {
+            // A scaling has happened, whether its status could be written or not. One deadline is enough to wait for.
+            let due = (written || one.happening.action == SCALE) && !late && self.lease.may_write();
+            let told = due && events::tell(self.client, &letter.id, self.identity, &one).await;
+            late |= due && !told;
+            if !told {
+                untold.push(one);
             }
         }
-        (!written).then_some(letter.id.uid)
+        Sent { uid: letter.id.uid, written, untold }
     }
 
     /// Whether the status stands as the letter says.
     async fn write(&self, letter: &Letter) -> bool {
-        let patch: Patch<serde_json::Value> = match (&letter.status, &letter.memory_only) {
-            (Some(status), _) => {
-                let patch = json!([{ "op": "add", "path": "/status", "value": status }]);
-                let Ok(patch) = serde_json::from_value(patch) else { return true };
-                Patch::Json(patch)
-            }
-            (None, Some(memory)) => Patch::Merge(json!({ "status": { "memory": memory } })),
-            (None, None) => return true,
-        };
+        let Some(patch) = letter.patch() else { return true };
         if !self.lease.may_write() {
             return false;
         }
@@ -206,10 +226,16 @@ impl Reporter<'_> {
                 tracing::warn!(workload = %letter.id, %error, "a status could not be written and is tried again");
                 false
             }
-            Err(_) => false,
+            Err(_) => {
+                tracing::warn!(workload = %letter.id, "a status could not be written in time and is tried again");
+                false
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 fn uid(decided: &Decided) -> &str {
     match decided {
@@ -218,15 +244,11 @@ fn uid(decided: &Decided) -> &str {
     }
 }
 
-/// The last good status: bad input loses nothing.
-fn kept(object: &GpuWorkload, generation: Option<i64>) -> GpuWorkloadStatus {
-    GpuWorkloadStatus { observed_generation: generation, ..object.status.clone().unwrap_or_default() }
-}
-
-/// A command that puts the pod template back; none where one would not do.
-fn undo(resolved: &Resolved) -> Option<String> {
-    let [((namespace, kind, name), _)] = resolved.targets.as_slice() else { return None };
-    Some(format!("kubectl -n {namespace} rollout undo {}/{name}", kind.to_lowercase()))
+/// The last good status: bad input loses nothing. The store may not show the latest findings yet.
+fn kept(object: &GpuWorkload, last: &Last) -> GpuWorkloadStatus {
+    let status = object.status.clone().unwrap_or_default();
+    let (observed_generation, findings) = (object.metadata.generation, last.findings.clone());
+    GpuWorkloadStatus { observed_generation, findings, ..status }
 }
 
 fn memory_text(decided: Option<&Decided>) -> Option<String> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wellfed_crds::GpuPoolSpec;
 use wellfed_engine::policy::{Mode, Policy};
-use wellfed_engine::sizing::{Misfit, Offer, misfit};
+use wellfed_engine::sizing::{Offer, Sizing, sizing};
 use wellfed_engine::units::{Gpus, PoolName};
 
 /// A workload that can be decided.
@@ -27,8 +27,8 @@ pub struct Resolved {
     pub thresholds: BTreeMap<String, String>,
     /// Who else drives a target: then nothing is written.
     pub driven: Option<Driven>,
-    /// The model can't fit where it runs.
-    pub misfit: Option<Misfit>,
+    /// What its model needs, and where that fits; none without a model.
+    pub sizing: Option<Sizing>,
 }
 
 /// Another writer of a target's replicas.
@@ -61,8 +61,9 @@ pub enum Unresolved {
     NoTarget(Refusal),
 }
 
-/// Joins `intent` of a workload in `namespace` with the cluster.
-pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Resolved, Unresolved> {
+/// Joins `intent` of a workload in `namespace` with the cluster. `peak` is the most of one GPU's memory that it was seen to use
+/// under its present pod template, 0–1.
+pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog, peak: Option<f64>) -> Result<Resolved, Unresolved> {
     let refusals = pool_refusals(intent, namespace, catalog);
     if !refusals.is_empty() {
         return Err(Unresolved::Refused(refusals));
@@ -71,7 +72,7 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
     let gpus = gpus_per_replica(intent, &targets).map_err(|refusal| Unresolved::Refused(vec![refusal]))?;
     let driven = targets.iter().find_map(|(key, target)| driven(key, target, catalog));
     let policy = Policy { gpus_per_replica: gpus, ..intent.policy.clone() };
-    let misfit = policy.model.and_then(|_| misfit(&policy, &offers(namespace, catalog), None));
+    let sizing = policy.model.and_then(|_| sizing(&policy, &offers(namespace, catalog), peak));
     Ok(Resolved {
         policy,
         sources: intent.sources.clone(),
@@ -80,7 +81,7 @@ pub fn resolve(intent: &Intent, namespace: &str, catalog: &Catalog) -> Result<Re
         replicas: intent.replicas,
         thresholds: intent.thresholds.clone(),
         driven,
-        misfit,
+        sizing,
     })
 }
 
@@ -220,6 +221,7 @@ mod tests {
             selector: None,
             template: 0,
             rolled_out: true,
+            revision: None,
         };
         let pool = |memory: i64, price: &str| {
             let gpus = json!({ "memory": memory });
@@ -233,7 +235,7 @@ mod tests {
         catalog
     }
 
-    fn misfit_with(gpus: u32, params: &str) -> Option<String> {
+    fn misfit_with(gpus: u32, params: &str, peak: Option<f64>) -> Option<String> {
         let spec = json!({
             "maxReplicas": 4,
             "model": { "params": params, "dtype": "FP16" },
@@ -243,13 +245,13 @@ mod tests {
         });
         let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
         let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
-        resolve(&intent, "demo", &catalog(gpus)).ok().unwrap().misfit.map(|misfit| misfit.sentence())
+        resolve(&intent, "demo", &catalog(gpus), peak).ok().unwrap().sizing.unwrap().misfit()
     }
 
     #[test]
     fn a_model_that_cannot_fit_is_a_warning_with_the_cheapest_pool_that_holds_it() {
         assert_eq!(
-            misfit_with(1, "7B").as_deref(),
+            misfit_with(1, "7B", None).as_deref(),
             Some(
                 "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
                  \"t4\"; pool \"a100\" is the cheapest that holds it"
@@ -258,8 +260,13 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_was_seen_to_fit_is_no_warning() {
+        assert_eq!(misfit_with(1, "7B", Some(0.9)), None, "14.5 GB at its peak");
+    }
+
+    #[test]
     fn a_changed_template_or_model_is_looked_at_anew() {
-        assert_eq!(misfit_with(2, "7B"), None, "the template asks for two GPUs now");
-        assert_eq!(misfit_with(1, "3B"), None, "the spec names a smaller model now");
+        assert_eq!(misfit_with(2, "7B", None), None, "the template asks for two GPUs now");
+        assert_eq!(misfit_with(1, "3B", None), None, "the spec names a smaller model now");
     }
 }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// The resource that a GPU is asked for by.
 pub const GPU: &str = "nvidia.com/gpu";
+/// Where a `Deployment` bears the number of its pod template's revision.
+pub const REVISION: &str = "deployment.kubernetes.io/revision";
 
 macro_rules! slim {
     ($(#[$doc:meta])* $name:ident, $scope:ty, $group:literal, $version:literal, $kind:literal, $plural:literal, { $($body:tt)* }) => {

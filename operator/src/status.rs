@@ -9,6 +9,7 @@ use wellfed_crds::{
 use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::explain;
 use wellfed_engine::gate::Verdict;
+use wellfed_engine::sizing::Sizing;
 use wellfed_engine::units::Replicas;
 
 /// The conditions in order, keeping the time of those that did not change.
@@ -80,6 +81,7 @@ fn shown(resolved: &Resolved) -> PolicyStatus {
         gate_window: explain::duration(policy.gate.window),
         on_unknown: format!("{:?}", policy.gate.on_unknown),
         scale_down_window: explain::duration(policy.behavior.down.window),
+        model: resolved.sizing.as_ref().map(Sizing::summary),
         thresholds: resolved.thresholds.clone(),
     }
 }
@@ -123,12 +125,15 @@ pub struct Worth {
     numbers: [Option<i32>; 3],
     pools: Vec<PoolStatus>,
     conditions: Vec<(String, ConditionStatus, String, Option<String>)>,
-    decision: Option<(String, String, String, Option<Timestamp>)>,
+    /// Why, by which step, and the verdict; each evaluation that shows its cause moves the end of a veto.
+    decision: Option<[String; 3]>,
     /// Which, in what state, since when, and whether it is known what was measured.
     findings: Vec<(String, String, Timestamp, bool)>,
     /// The first command of the first finding: the pod that it names may be gone.
     command: Option<String>,
     selector: Option<String>,
+    /// What the model needs, and where it fits: neither moves at rest.
+    model: Option<String>,
 }
 
 impl Worth {
@@ -146,9 +151,10 @@ impl Worth {
                     (condition.kind.clone(), condition.status, condition.reason.clone(), words)
                 })
                 .collect(),
-            decision: status.decision.as_ref().map(|decision| {
-                (decision.why.clone(), decision.binding.clone(), decision.verdict.clone(), decision.veto_expires)
-            }),
+            decision: status
+                .decision
+                .as_ref()
+                .map(|decision| [&decision.why, &decision.binding, &decision.verdict].map(String::clone)),
             findings: status
                 .findings
                 .iter()
@@ -156,6 +162,7 @@ impl Worth {
                 .collect(),
             command: status.findings.first().and_then(|finding| Some(finding.commands.first()?.run.clone())),
             selector: status.selector.clone(),
+            model: status.policy.as_ref().and_then(|policy| policy.model.clone()),
         }
     }
 }

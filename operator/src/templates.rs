@@ -46,8 +46,7 @@ fn forget_restart(template: &mut Value) {
 /// The pod templates of all targets in one word, in any order of the targets the same.
 pub fn word(targets: &[(TargetKey, Target)]) -> String {
     let entry = |((_, kind, name), target): &(TargetKey, Target)| {
-        let which = fnv1a(kind.bytes().chain([b'/']).chain(name.bytes()));
-        format!("{:08x}{:08x}", folded(which), folded(target.template))
+        format!("{:08x}{:08x}", which(kind, name), folded(target.template))
     };
     let mut entries: Vec<_> = targets.iter().map(entry).collect();
     entries.sort_unstable();
@@ -69,6 +68,11 @@ fn agree(before: &str, now: &str) -> bool {
 
 fn entries(word: &str) -> impl Iterator<Item = (&[u8], &[u8])> {
     word.as_bytes().chunks(2 * DIGITS).filter_map(|entry| entry.split_at_checked(DIGITS))
+}
+
+/// Which target, in one entry.
+pub fn which(kind: &str, name: &str) -> u64 {
+    folded(fnv1a(kind.bytes().chain([b'/']).chain(name.bytes())))
 }
 
 /// Both halves count.

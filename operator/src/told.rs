@@ -1,8 +1,9 @@
 //! What was told last about each workload, so that only what is new is told.
 
 use crate::apply::Outcome;
+use crate::events::{Happening, Untold};
 use crate::status::Worth;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::{HashMap, HashSet};
 use wellfed_crds::{Condition, FindingStatus, GpuWorkloadStatus};
 
@@ -22,7 +23,14 @@ pub(crate) struct Last {
     pub(crate) memory: Option<String>,
     pub(crate) memory_at: Option<Timestamp>,
     pub(crate) failure: Option<Failure>,
+    /// Whether the status stands as it was told is not known: no answer came, or a failure.
+    pub(crate) unwritten: bool,
+    /// What happened and did not reach the API server yet, oldest first.
+    pub(crate) untold: Vec<Untold>,
 }
+
+/// So much that was not told is kept, the latest: an API server that is gone for long is not flooded when it is back.
+const MOST_UNTOLD: usize = 32;
 
 /// Why the last write did not go through.
 #[derive(Clone)]
@@ -59,7 +67,20 @@ impl Last {
             memory: status.memory,
             memory_at: None,
             failure: None,
+            unwritten: false,
+            untold: Vec::new(),
         }
+    }
+
+    /// What happened `now`, after what was not told before.
+    pub(crate) fn happened(&mut self, happenings: Vec<Happening>, now: Timestamp) {
+        let each = happenings.into_iter().zip(0_i64..).map(|(happening, nanosecond)| {
+            let at = now.saturating_add(SignedDuration::from_nanos(nanosecond)).unwrap_or(now);
+            Untold { at, happening }
+        });
+        self.untold.extend(each);
+        let too_many = self.untold.len().saturating_sub(MOST_UNTOLD);
+        self.untold.drain(..too_many);
     }
 
     /// The latest writes decide whether writing works; without a write what does not pass by itself stays as it was.

@@ -3,7 +3,8 @@
 use crate::failing::Failing;
 use crate::pauses::Pauses;
 use crate::slim::{
-    SlimConfigMap, SlimDeployment, SlimHpa, SlimNamespace, SlimNode, SlimPod, SlimStatefulSet, StatusCondition,
+    REVISION, SlimConfigMap, SlimDeployment, SlimHpa, SlimNamespace, SlimNode, SlimPod, SlimStatefulSet,
+    StatusCondition,
 };
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
@@ -187,7 +188,7 @@ impl Watches<'_> {
             .modify(|object| {
                 object.meta_mut().managed_fields = None;
                 if let Some(annotations) = &mut object.meta_mut().annotations {
-                    annotations.retain(|name, _| name.starts_with(ANNOTATIONS));
+                    annotations.retain(|name, _| name.starts_with(ANNOTATIONS) || name == REVISION);
                 }
             })
             .reflect(writer)

@@ -130,8 +130,10 @@ fn watched(size: usize) -> Vec<Watched> {
             gpus: u32::try_from(GPUS).unwrap_or(u32::MAX),
         }],
         exits: Vec::new(),
+        backlog_lasts: true,
         slo_breached: false,
         sharded: false,
+        sources: wellfed_engine::evidence::Sources::default(),
     };
     (0..size).map(one).collect()
 }

@@ -63,6 +63,12 @@ impl Desires {
         self.within(now, window).map(|slot| slot.low).min()
     }
 
+    /// Whether it is lower now by more than a tenth than when `window` before `now` began, or as far back as is remembered.
+    pub fn falls(&self, now: Timestamp, window: SignedDuration) -> bool {
+        let ends = self.within(now, window).next().zip(self.0.last());
+        ends.is_some_and(|(first, last)| u64::from(last.high.0) * 10 < u64::from(first.low.0) * 9)
+    }
+
     fn within(&self, now: Timestamp, window: SignedDuration) -> impl Iterator<Item = &Slot> {
         let ends = self.0.iter().skip(1).map(|next| Some(next.from.0)).chain([None]);
         self.0
@@ -108,6 +114,17 @@ mod tests {
 
         assert_eq!(desires.highest(at(319), WINDOW), Some(Replicas(8)));
         assert_eq!(desires.highest(at(320), WINDOW), Some(Replicas(3)));
+    }
+
+    #[test]
+    fn a_desire_falls_if_it_ends_lower_than_it_began_whatever_was_between() {
+        let falls = |history: &[(i64, u32)]| noted(history).falls(at(280), WINDOW);
+
+        assert!(falls(&[(0, 12), (100, 20), (200, 9)]));
+        assert!(!falls(&[(0, 8), (100, 20), (200, 9)]));
+        assert!(!falls(&[(0, 10), (200, 9)]), "a tenth is noise");
+        assert!(!falls(&[(0, 12)]) && !falls(&[]));
+        assert!(!noted(&[(0, 12), (200, 9)]).falls(at(501), WINDOW), "the higher one is forgotten");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod data_wait;
 mod exits;
 mod server;
+mod sources;
 mod trainer;
 
 use crate::policy::{Class, GatePolicy};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use data_wait::DataWait;
 pub use exits::Exits;
 pub use server::ServerEvidence;
+pub use sources::Sources;
 pub use trainer::{TrainerEvidence, Trend};
 
 /// One workload's evidence, attributed to its live, Ready, warm pods.
@@ -41,6 +43,9 @@ pub struct Evidence {
     /// What its warm pods train by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub trainers: Vec<TrainerEvidence>,
+    /// Demand exceeds its target now, and is no lower than when the window began.
+    #[serde(default)]
+    pub backlog_lasts: bool,
     /// A latency objective is exceeded now.
     #[serde(default)]
     pub slo_breached: bool,
@@ -98,6 +103,9 @@ pub struct GpuEvidence {
     /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
     #[serde(default)]
     pub memory: Option<Span>,
+    /// The most of it that was in use at one time, 0–1.
+    #[serde(default)]
+    pub memory_peak: Option<Span>,
     /// Standard deviation of `memory` within the window, 0–0.5.
     #[serde(default)]
     pub memory_swing: Option<Span>,

@@ -139,8 +139,9 @@ fn slo_override(signal: &SignalName, rule: Option<RuleName>, queue_share: Option
 pub fn gain(gain: &Gain) -> String {
     let Gain { from, to, before, after, unit, .. } = gain;
     let work = match unit {
-        WorkUnit::Served => "tokens or answers",
-        WorkUnit::Trained => "tokens or samples",
+        WorkUnit::Tokens | WorkUnit::TrainedTokens => "tokens",
+        WorkUnit::Answers => "answers",
+        WorkUnit::Samples => "samples",
     };
     let (before, after) = (rate(*before), rate(*after));
     format!("growing from {from} to {to} replicas changed {before} {work} a second to {after}")
@@ -244,6 +245,7 @@ fn measure(measure: &Measure) -> String {
         Quantity::TensorActivity => format!("tensor pipe {} in use", percent(value)),
         Quantity::Fp32Activity => format!("FP32 pipe {} in use", percent(value)),
         Quantity::MemoryUsed => format!("GPU memory {} in use", percent(value)),
+        Quantity::MemoryPeak => format!("GPU memory never more than {} in use", percent(value)),
         Quantity::MemorySwing => memory_swing(measure),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),

@@ -1,7 +1,9 @@
 //! What a look measured besides its findings: how well the workload does, and what could be checked at all.
 
-use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Trend};
-use crate::figures::{Figures, SignalFigures, Throughput, WorkUnit};
+use crate::evidence::{
+    ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Sources, TrainerEvidence, Trend,
+};
+use crate::figures::{Figures, SignalFigures, Throughput, WorkUnit, significant};
 use crate::gate::Waits;
 use crate::span::Span;
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct Facts {
     /// How well it does.
     pub figures: Figures,
+    /// The most GPU memory that the work took of the fullest GPU, 0–1; none where a server takes it in advance.
+    pub needs: Option<f64>,
     /// The queue's share of the time until an answer begins, 0–1, mean over servers. Where samples are missing: what it
     /// could be at most.
     pub queue_share: Option<f64>,
@@ -19,6 +23,8 @@ pub struct Facts {
     pub waits: Waits,
     /// What was measured well enough that a silent rule means something.
     pub checked: Checked,
+    /// What was measured at all, or lately.
+    pub sources: Sources,
 }
 
 /// Whether the rules for each cause could have found it: everything that they need was measured of every GPU and container.
@@ -38,22 +44,23 @@ impl Facts {
     pub fn of(seen: &Evidence) -> Self {
         Self {
             figures: figures(seen),
+            needs: needs(seen).and_then(significant),
             queue_share: queue_share(&seen.servers),
             waits: waits(&seen.servers),
             checked: checked(seen),
+            sources: Sources::of(seen),
         }
     }
 }
 
 fn figures(seen: &Evidence) -> Figures {
-    let fullest = largest(seen.gpus.iter().filter_map(|gpu| gpu.memory).map(|memory| memory.mean));
     // One that is no number makes the whole unknown: the mean of the others would hide it.
     let qualities = seen.trainers.iter().filter_map(|trainer| trainer.quality).map(last);
     Figures {
         throughput: throughput(seen),
         activity: seen.gpu_mean(GpuEvidence::activity),
         latency: seen.server_mean(|server| server.whole_seconds),
-        memory: fullest,
+        memory: peak(seen),
         quality: mean_of_all(qualities),
         signals: SignalFigures::default(),
     }
@@ -67,8 +74,17 @@ const fn last(trend: Trend) -> Option<f64> {
     }
 }
 
-fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
-    values.reduce(f64::max)
+/// Of the fullest GPU; none where one of them does not say, since that may be the fullest.
+fn peak(seen: &Evidence) -> Option<f64> {
+    let peaks = || seen.gpus.iter().map(|gpu| gpu.memory_peak.map(|peak| peak.mean).filter(|peak| peak.is_finite()));
+    let fullest = peaks().try_fold(0.0, |most: f64, peak| Some(most.max(peak?)))?;
+    (!seen.gpus.is_empty()).then_some(fullest)
+}
+
+/// What the work itself needs at most; none of a server that takes its memory in advance, whose use says nothing.
+fn needs(seen: &Evidence) -> Option<f64> {
+    let reserves = seen.servers.iter().any(|server| server.kv.is_some() || server.kv_lost);
+    peak(seen).filter(|_| !reserves)
 }
 
 /// None of none, and none where one of them is not known.
@@ -79,10 +95,16 @@ fn mean_of_all(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 
 /// By the workload's own account, and only if every replica gives one.
 fn throughput(seen: &Evidence) -> Option<Throughput> {
-    let servers: Option<Vec<Span>> = seen.servers.iter().map(|server| server.progress).collect();
-    let trainers: Option<Vec<Span>> = seen.trainers.iter().map(|trainer| trainer.throughput).collect();
-    let served = servers.and_then(|each| Throughput::of(WorkUnit::Served, &each));
-    served.or_else(|| Throughput::of(WorkUnit::Trained, &trainers?))
+    let served = Throughput::sum(seen.servers.iter().map(served));
+    served.or_else(|| Throughput::sum(seen.trainers.iter().map(trained)))
+}
+
+fn served(server: &ServerEvidence) -> Option<(WorkUnit, Span)> {
+    Some((if server.answers { WorkUnit::Answers } else { WorkUnit::Tokens }, server.progress?))
+}
+
+fn trained(trainer: &TrainerEvidence) -> Option<(WorkUnit, Span)> {
+    Some((if trainer.tokens { WorkUnit::TrainedTokens } else { WorkUnit::Samples }, trainer.throughput?))
 }
 
 /// Over all servers; none where one of them does not say.
@@ -151,7 +173,6 @@ fn all_containers(seen: &Evidence, test: impl Fn(&ContainerEvidence) -> bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::TrainerEvidence;
     use crate::policy::Class;
     use crate::testing::{busy_gpu, evidence};
 
@@ -219,6 +240,38 @@ mod tests {
         assert!(told(counts).data && told(counts).cpu);
         let stepless = TrainerEvidence { step_seconds: None, ..counts };
         assert!(!told(stepless).data && !told(stepless).cpu);
+    }
+
+    /// Kills: the peak of the GPUs that say one, and a mean over them.
+    #[test]
+    fn the_peak_is_that_of_the_fullest_gpu_and_unknown_where_one_does_not_say() {
+        let peak = |value| Some(Span::exact(value));
+        let mut seen = measured();
+        (seen.gpus[0].memory_peak, seen.gpus[1].memory_peak) = (peak(0.35), peak(0.99));
+        assert_eq!((figures(&seen).memory, needs(&seen)), (Some(0.99), Some(0.99)));
+
+        let reserves = ServerEvidence { kv: peak(0.2), ..ServerEvidence::default() };
+        let server = Evidence { servers: vec![reserves], ..seen.clone() };
+        assert_eq!((figures(&server).memory, needs(&server)), (Some(0.99), None), "it took that much at its start");
+
+        seen.gpus[1].memory_peak = None;
+        assert_eq!(figures(&seen).memory, None, "it may be the fullest");
+        seen.gpus.clear();
+        assert_eq!(figures(&seen).memory, None);
+    }
+
+    #[test]
+    fn work_is_counted_in_the_unit_of_those_who_do_it() {
+        let unit = |servers: &[ServerEvidence]| {
+            let seen = Evidence { servers: servers.to_vec(), trainers: Vec::new(), ..measured() };
+            throughput(&seen).map(|work| (work.unit, work.total))
+        };
+        let vllm = ServerEvidence { progress: Some(Span::exact(900.0)), ..ServerEvidence::default() };
+        let triton = ServerEvidence { progress: Some(Span::exact(2.0)), answers: true, ..ServerEvidence::default() };
+
+        assert_eq!(unit(&[vllm; 2]), Some((WorkUnit::Tokens, 1_800.0)));
+        assert_eq!(unit(&[triton; 2]), Some((WorkUnit::Answers, 4.0)));
+        assert_eq!(unit(&[vllm, triton]), None);
     }
 
     fn says(queue: f64, first: f64, whole: f64) -> ServerEvidence {

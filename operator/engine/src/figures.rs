@@ -20,7 +20,7 @@ pub struct Figures {
     pub activity: Option<f64>,
     /// From a request's arrival at the server to its end, seconds.
     pub latency: Option<f64>,
-    /// Memory in use of the fullest GPU, 0–1.
+    /// The most memory that was in use at one time of the fullest GPU, 0–1.
     pub memory: Option<f64>,
     /// The trainers' own measure of their results; more is better.
     pub quality: Option<f64>,
@@ -95,10 +95,16 @@ impl From<Figures> for List {
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkUnit {
-    /// Tokens or answers of model servers.
-    Served,
-    /// Tokens or samples of trainers.
-    Trained,
+    /// Tokens of the answers of model servers.
+    #[serde(alias = "Served")] // before version 3 of the memory, which forgets it
+    Tokens,
+    /// Answers of model servers that count no tokens.
+    Answers,
+    /// Samples trained on.
+    #[serde(alias = "Trained")]
+    Samples,
+    /// Tokens trained on.
+    TrainedTokens,
 }
 
 /// Work done a second; written as a short list, since it is kept in status.
@@ -132,10 +138,21 @@ impl From<Throughput> for Listed {
 impl Throughput {
     /// Of replicas that each do this much; none of no replica.
     pub fn of(unit: WorkUnit, each: &[Span]) -> Option<Self> {
-        let replicas = u32::try_from(each.len()).ok().filter(|replicas| *replicas > 0)?;
-        let total: f64 = each.iter().map(|one| one.mean).sum();
-        let whole = each.iter().all(|one| one.low >= one.high);
-        total.is_finite().then(|| Self { unit, total, replicas, spread: whole.then(|| deviation(each, total)) })
+        Self::sum(each.iter().map(|one| Some((unit, *one))))
+    }
+
+    /// Of replicas by what each says of its own work; none of no replica, where one says nothing, and where not all count the
+    /// same.
+    pub fn sum(each: impl Iterator<Item = Option<(WorkUnit, Span)>> + Clone) -> Option<Self> {
+        let (unit, _) = each.clone().next()??;
+        let same = |one: Option<(WorkUnit, Span)>| one.filter(|(other, _)| *other == unit).map(|(_, span)| span);
+        let add = |(sum, count, whole), one| {
+            let span = same(one)?;
+            Some((sum + span.mean, count + 1, whole && span.low >= span.high))
+        };
+        let (total, replicas, whole) = each.clone().try_fold((0.0, 0_u32, true), add)?;
+        let spread = whole.then(|| deviation(each.filter_map(same), total, replicas));
+        f64::is_finite(total).then_some(Self { unit, total, replicas, spread })
     }
 
     /// Of one replica.
@@ -144,13 +161,13 @@ impl Throughput {
     }
 }
 
-fn deviation(each: &[Span], total: f64) -> f64 {
-    if each.len() < 2 {
+fn deviation(each: impl Iterator<Item = Span>, total: f64, replicas: u32) -> f64 {
+    if replicas < 2 {
         return 0.0;
     }
-    let mean = total / each.len() as f64;
-    let squares: f64 = each.iter().map(|one| (one.mean - mean).powi(2)).sum();
-    (squares / (each.len() - 1) as f64).sqrt()
+    let mean = total / f64::from(replicas);
+    let squares: f64 = each.map(|one| (one.mean - mean).powi(2)).sum();
+    (squares / f64::from(replicas - 1)).sqrt()
 }
 
 impl Figures {
@@ -226,11 +243,22 @@ mod tests {
 
     #[test]
     fn the_spread_is_that_between_replicas_and_unknown_where_a_sample_is_missing() {
-        let spread = |each: &[Span]| Throughput::of(WorkUnit::Served, each).unwrap().spread;
+        let spread = |each: &[Span]| Throughput::of(WorkUnit::Tokens, each).unwrap().spread;
         let missing = Span { low: 5.0, mean: 10.0, high: 20.0 };
 
         assert_eq!(spread(&[Span::exact(8.0), Span::exact(10.0), Span::exact(12.0)]), Some(2.0));
         assert_eq!(spread(&[Span::exact(8.0)]), Some(0.0));
         assert_eq!(spread(&[Span::exact(8.0), missing]), None);
+    }
+
+    #[test]
+    fn replicas_that_count_different_things_have_no_sum() {
+        let says = |unit, value| Some((unit, Span::exact(value)));
+        let all = [says(WorkUnit::Tokens, 900.0), says(WorkUnit::Tokens, 100.0)];
+        let mixed = [all[0], says(WorkUnit::Answers, 2.0)];
+
+        assert_eq!(Throughput::sum(all.into_iter()).map(|work| (work.total, work.replicas)), Some((1_000.0, 2)));
+        assert_eq!(Throughput::sum(mixed.into_iter()), None);
+        assert_eq!(Throughput::sum([all[0], None].into_iter()), None, "one says nothing");
     }
 }

@@ -1,6 +1,7 @@
 //! What a later decision needs, kept in `status.memory`: versioned and small.
 
-use crate::gate::GateMemory;
+use crate::figures::Figures;
+use crate::gate::{GateMemory, Retest};
 use crate::units::{PoolName, SignalName};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,10 @@ pub use crate::changes::Change;
 pub use crate::desires::Desires;
 
 /// The version that this code writes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// The oldest version that it reads. In version 1 the counts of the gate carried what was measured.
+/// The oldest version that it reads. In version 1 the counts of the gate carried what was measured. Until version 2 memory in
+/// use was a mean, and units of work were mixed up: what was measured then is not compared with what is now.
 pub const OLDEST: u32 = 1;
 
 /// One workload's memory. A version that is not known here is forgotten: the workload is adopted anew, which never shrinks it.
@@ -31,13 +33,16 @@ pub struct Memory {
     /// Recent shrinkage, for rate policies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub downs: Vec<Change>,
-    /// Since when demand exceeds the replicas, without a pause.
+    /// Since when demand has not been below its target, having exceeded it: what is seen from then on is evidence.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "jiff::fmt::serde::timestamp::millisecond::optional"
     )]
     pub demand_above_since: Option<Timestamp>,
+    /// Since when demand exceeds the replicas, without a pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog_since: Option<Moment>,
     /// Latency objectives that are exceeded while every replica is Ready, and since when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub breached: BTreeMap<SignalName, Moment>,
@@ -61,6 +66,7 @@ impl Default for Memory {
             ups: Vec::new(),
             downs: Vec::new(),
             demand_above_since: None,
+            backlog_since: None,
             breached: BTreeMap::new(),
             gate: GateMemory::default(),
             short: BTreeMap::new(),
@@ -102,6 +108,16 @@ impl Memory {
     /// From `status.memory`; none when it is absent, damaged or of an unknown version.
     pub fn parse(text: &str, read: impl Fn(&str) -> Option<Self>) -> Option<Self> {
         let known = read(text).filter(|memory| (OLDEST..=VERSION).contains(&memory.version));
-        known.map(|memory| Self { version: VERSION, ..memory })
+        known.map(|memory| Self { version: VERSION, gate: current(memory.gate, memory.version), ..memory })
     }
+}
+
+/// Without what an earlier version measured otherwise.
+fn current(gate: GateMemory, version: u32) -> GateMemory {
+    if version == VERSION {
+        return gate;
+    }
+    let comparable = |figures: Figures| Figures { throughput: None, memory: None, ..figures };
+    let retest = gate.retest.map(|retest| Retest { before: comparable(retest.before), ..retest });
+    GateMemory { figures: gate.figures.map(comparable), retest, trial: None, ..gate }
 }

@@ -195,6 +195,8 @@ pub enum Quantity {
     Fp32Activity,
     /// GPU memory in use, 0–1, mean over GPUs.
     MemoryUsed,
+    /// GPU memory in use at one time, 0–1, the most of any GPU.
+    MemoryPeak,
     /// Standard deviation of the memory in use, 0–0.5, mean over GPUs.
     MemorySwing,
     /// CPU used over the container's limit, 0–1.

@@ -30,6 +30,9 @@ pub struct Remedy {
     pub reversible: bool,
     /// Where the figures come from.
     pub source: String,
+    /// It brings back results that a change made worse, whatever the finding was.
+    #[serde(default)]
+    pub restores_quality: bool,
 }
 
 /// A remedy may lower the precision of the results: how to see it, and how to return.
@@ -56,11 +59,28 @@ pub enum Effort {
 /// In one line, as status shows it.
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} ({}; {})", self.setting, self.value, self.gain, self.source)?;
+        write!(f, "{}: {} ({}; {}); {}", self.setting, self.value, self.gain, self.source, self.effort)?;
+        if !self.reversible {
+            write!(f, "; cannot be undone")?;
+        }
+        if !self.risk.starts_with("none") {
+            write!(f, "; price: {}", self.risk)?;
+        }
         match &self.precision {
             Some(Precision { check, back }) => write!(f, "; may lower precision: check {check}; way back: {back}"),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Minutes => "minutes",
+            Self::Hours => "hours",
+            Self::Days => "days",
+            Self::Weeks => "weeks",
+        })
     }
 }
 
@@ -119,6 +139,13 @@ pub fn remedies(finding: impl fmt::Display, class: Class) -> impl Iterator<Item 
     let name = finding.to_string();
     let own = all().iter().find(|(finding, _)| *finding == name).map(|(_, remedies)| remedies.as_slice());
     own.unwrap_or_default().iter().filter(move |remedy| remedy.classes.contains(&class))
+}
+
+/// What brings back results that a change made worse, for a workload of `class`, whatever the finding was; a finding after the
+/// other.
+pub fn restoring_quality(class: Class) -> impl Iterator<Item = &'static Remedy> {
+    let rows = all().iter().flat_map(|(_, remedies)| remedies);
+    rows.filter(move |remedy| remedy.restores_quality && remedy.classes.contains(&class))
 }
 
 /// Every finding that has remedies, with them.

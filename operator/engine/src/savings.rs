@@ -1,5 +1,7 @@
 //! What mending a finding would free, against what adding GPUs would cost.
 
+mod shown;
+
 use crate::money::Money;
 use crate::policy::{Policy, PoolPolicy};
 use crate::sizing::Offer;
@@ -10,19 +12,41 @@ use crate::units::{Gpus, PoolName, Replicas};
 pub struct Savings {
     /// GPUs that the workload has.
     pub gpus: Gpus,
-    /// Cards of work that they do, rounded down and up: 8 cards that are active 30 % of the time do 2 to 3. None where it is
-    /// not GPUs that wait.
-    pub work: Option<(Gpus, Gpus)>,
+    /// The work that they do. None where it is not GPUs that wait.
+    pub work: Option<Work>,
     /// GPUs that would be free if the others were busy all the time; rounded down.
     pub freed: Gpus,
     /// What those cost an hour; none where a price is not known.
     pub freed_cost: Option<Money>,
+    /// What going back would free, where replicas were added for nothing.
+    pub back: Option<Back>,
     /// A cheaper class whose memory would hold the work (its speed is not judged), and what it saves an hour.
     pub smaller: Option<(PoolName, Money)>,
     /// GPUs that are wanted besides.
     pub adding: Gpus,
     /// What those would cost an hour; none where the price is not known, or none are wanted.
     pub adding_cost: Option<Money>,
+}
+
+/// The work of some GPUs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Share of time that they are active, 0–1.
+    pub activity: f64,
+    /// GPUs that would do it if they were busy all the time, rounded down and up: 8 that are active 30 % of the time do the
+    /// work of 2 to 3.
+    pub of: (Gpus, Gpus),
+}
+
+/// Going back to fewer replicas, since those that were added brought nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Back {
+    /// To how many.
+    pub to: Replicas,
+    /// GPUs that are free then.
+    pub freed: Gpus,
+    /// What those cost an hour; none where a price is not known.
+    pub cost: Option<Money>,
 }
 
 /// A workload's replicas, as money sees them.
@@ -43,8 +67,10 @@ pub struct Costed<'a> {
 pub struct Seen {
     /// Share of time that the GPUs are active, 0–1.
     pub activity: Option<f64>,
-    /// GPU memory in use, 0–1.
-    pub memory: Option<f64>,
+    /// GPU memory in use at its peak, 0–1.
+    pub peak: Option<f64>,
+    /// Replicas before those were added that brought nothing.
+    pub from: Option<Replicas>,
 }
 
 /// Findings whose mending lets fewer GPUs do the same work: their GPUs wait. Of others a low activity proves nothing, or a
@@ -66,22 +92,23 @@ const GPUS_WAIT: [&str; 11] = [
 /// A smaller class must hold this much more than what is in use.
 const HEADROOM: f64 = 1.25;
 
-/// What mending `finding` would free. None where it frees nothing that is known.
+/// What mending `finding` would free, and what is asked for instead would cost. None where it frees nothing that is known and
+/// nothing is asked for.
 pub fn savings(finding: impl std::fmt::Display, seen: Seen, workload: &Costed<'_>) -> Option<Savings> {
     let finding = finding.to_string();
-    let gpus = workload.replicas.iter().copied().sum::<Replicas>().times(workload.policy.gpus_per_replica);
+    let gpus = workload.running_replicas().times(workload.policy.gpus_per_replica);
     let share = |share: Option<f64>| share.filter(|share| (0.0..=1.0).contains(share));
     let waits = GPUS_WAIT.contains(&finding.as_str());
-    let work = share(seen.activity).filter(|_| waits).map(|activity| work(gpus, activity));
-    let freed = work.map_or(Gpus::ZERO, |(_, most)| gpus.minus(most.max(Gpus(1))));
-    let smaller = share(seen.memory).filter(|_| finding == "OversizedGpu").and_then(|used| workload.smaller(used));
+    let work = share(seen.activity).filter(|_| waits).map(|activity| Work { activity, of: work(gpus, activity) });
+    let freed = work.map_or(Gpus::ZERO, |work| gpus.minus(work.of.1.max(Gpus(1))));
+    let smaller = share(seen.peak).filter(|_| finding == "OversizedGpu").and_then(|peak| workload.smaller(peak));
     let smaller = smaller.map(|(pool, saved)| (pool, saved.times(gpus)));
     let adding = workload.adding();
     let adding_cost = workload.adding_price().map(|price| price.times(adding)).filter(|_| adding > Gpus::ZERO);
-    let justified = finding == "AddingJustified" && adding_cost.is_some();
     let freed_cost = workload.mean_price().map(|price| price.times(freed));
-    let known = freed > Gpus::ZERO || smaller.is_some() || justified;
-    known.then_some(Savings { gpus, work, freed, freed_cost, smaller, adding, adding_cost })
+    let back = seen.from.and_then(|to| workload.back(to));
+    let known = freed > Gpus::ZERO || smaller.is_some() || back.is_some() || adding > Gpus::ZERO;
+    known.then_some(Savings { gpus, work, freed, freed_cost, back, smaller, adding, adding_cost })
 }
 
 /// In millionths, so that 0.3 of 10 cards is 3 cards and not a little more.
@@ -93,9 +120,19 @@ fn work(gpus: Gpus, activity: f64) -> (Gpus, Gpus) {
 }
 
 impl Costed<'_> {
+    fn running_replicas(&self) -> Replicas {
+        self.replicas.iter().copied().sum()
+    }
+
     fn adding(&self) -> Gpus {
-        let replicas: Replicas = self.replicas.iter().copied().sum();
-        self.wanted.minus(replicas).times(self.policy.gpus_per_replica)
+        self.wanted.minus(self.running_replicas()).times(self.policy.gpus_per_replica)
+    }
+
+    /// None where nothing more runs.
+    fn back(&self, to: Replicas) -> Option<Back> {
+        let freed = self.running_replicas().minus(to).times(self.policy.gpus_per_replica);
+        let cost = self.mean_price().map(|price| price.times(freed));
+        (freed > Gpus::ZERO).then_some(Back { to, freed, cost })
     }
 
     /// The pools that have replicas, each with its offer and how many; none where one of them is not on offer.
@@ -118,7 +155,7 @@ impl Costed<'_> {
         self.offer(pools.iter().find(|pool| pool.base.is_none()).or(pools.first())?)?.price
     }
 
-    /// The cheapest pool that holds what is in use, and what a GPU there costs less.
+    /// The cheapest pool that holds the peak with a fifth to spare, and what a GPU there costs less.
     fn smaller(&self, used: f64) -> Option<(PoolName, Money)> {
         let memories: Option<Vec<u32>> = self.running()?.into_iter().map(|(offer, _)| offer.memory).collect();
         let needed = f64::from(memories?.into_iter().max()?) * used * HEADROOM;
@@ -132,37 +169,6 @@ impl Costed<'_> {
     fn offer(&self, pool: &PoolPolicy) -> Option<&Offer> {
         let name = pool.pool.as_ref()?;
         self.offers.iter().find(|offer| offer.pool == *name)
-    }
-}
-
-impl Savings {
-    /// In one line, for people.
-    pub fn sentence(&self) -> String {
-        let parts = [self.freed_shown(), self.smaller_shown(), self.adding_shown()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
-    }
-
-    fn freed_shown(&self) -> Option<String> {
-        let freed = format!("frees {} of {} GPUs", self.freed, self.gpus);
-        let freed = match self.freed_cost {
-            Some(cost) => format!("{freed}, {cost} an hour"),
-            None => freed,
-        };
-        (self.freed > Gpus::ZERO).then_some(freed)
-    }
-
-    fn smaller_shown(&self) -> Option<String> {
-        let (pool, saved) = self.smaller.as_ref()?;
-        Some(format!("the GPUs of pool \"{pool}\" would hold it, check their speed first; they save {saved} an hour"))
-    }
-
-    fn adding_shown(&self) -> Option<String> {
-        let adding = self.adding;
-        let shown = match self.adding_cost {
-            Some(cost) => format!("adding {adding} would cost {cost} an hour"),
-            None => format!("{adding} more are asked for"),
-        };
-        (adding > Gpus::ZERO).then_some(shown)
     }
 }
 
@@ -192,15 +198,18 @@ mod tests {
     }
 
     fn active(activity: f64) -> Seen {
-        Seen { activity: Some(activity), memory: None }
+        Seen { activity: Some(activity), ..Seen::default() }
     }
 
     #[test]
     fn eight_cards_that_are_active_three_tenths_of_the_time_do_the_work_of_two_to_three() {
         let saved = of("DataLoader", &[("od", 8, Some(2.1))], 12, active(0.30)).unwrap();
 
-        assert_eq!((saved.work, saved.freed), (Some((Gpus(2), Gpus(3))), Gpus(5)));
-        assert_eq!(saved.sentence(), "frees 5 of 8 GPUs, 10.50 an hour; adding 4 would cost 8.40 an hour");
+        assert_eq!((saved.work.map(|work| work.of), saved.freed), (Some((Gpus(2), Gpus(3))), Gpus(5)));
+        assert_eq!(
+            saved.sentence(),
+            "30 % active on 8 GPUs is the work of 2–3: mending it frees 5, 10.50 an hour; adding 4 would cost 8.40 an hour"
+        );
     }
 
     #[test]
@@ -208,7 +217,10 @@ mod tests {
         let saved = of("DataLoader", &[("od", 8, None)], 12, active(0.30)).unwrap();
 
         assert_eq!((saved.freed_cost, saved.adding_cost), (None, None));
-        assert_eq!(saved.sentence(), "frees 5 of 8 GPUs; 4 more are asked for");
+        assert_eq!(
+            saved.sentence(),
+            "30 % active on 8 GPUs is the work of 2–3: mending it frees 5; 4 more are asked for"
+        );
     }
 
     #[test]
@@ -222,7 +234,7 @@ mod tests {
     fn over_two_pools_a_freed_gpu_costs_what_a_gpu_costs_on_average() {
         let saved = of("DataLoader", &[("od", 4, Some(3.0)), ("spot", 4, Some(1.0))], 8, active(0.25)).unwrap();
 
-        assert_eq!(saved.sentence(), "frees 6 of 8 GPUs, 12.00 an hour");
+        assert_eq!(saved.sentence(), "25 % active on 8 GPUs is the work of 2: mending it frees 6, 12.00 an hour");
     }
 
     #[test]
@@ -231,12 +243,12 @@ mod tests {
         let workload = Costed { policy: &policy, replicas: &[Replicas(8)], wanted: Replicas(8), offers: &[] };
 
         let saved = savings("DataLoader", active(0.3), &workload).unwrap();
-        assert_eq!(saved.sentence(), "frees 5 of 8 GPUs");
+        assert_eq!(saved.sentence(), "30 % active on 8 GPUs is the work of 2–3: mending it frees 5");
     }
 
     #[test]
     fn what_frees_no_whole_gpu_is_not_shown() {
-        let one = |running, activity| of("DataLoader", &[("od", running, Some(2.0))], 8, active(activity));
+        let one = |running, activity| of("DataLoader", &[("od", running, Some(2.0))], running, active(activity));
 
         assert_eq!(one(8, 0.9), None);
         assert_eq!(one(1, 0.0), None, "one is kept for the work there is");
@@ -250,20 +262,44 @@ mod tests {
     }
 
     #[test]
-    fn low_clocks_free_nothing_when_they_are_mended() {
-        assert_eq!(of("Throttled", &[("od", 8, Some(2.0))], 12, active(0.3)), None);
+    fn what_frees_nothing_when_it_is_mended_says_what_adding_would_cost() {
+        let idle = ["Stalled", "Straggler", "Throttled", "MemoryBound", "GpuOutOfMemory", "RunNotProgressing"];
+        for finding in idle.into_iter().chain(["LatencyNotQueueBound", "ScaleOutIneffective"]) {
+            let saved = of(finding, &[("od", 8, Some(2.1))], 12, active(0.3)).unwrap();
+            assert_eq!((saved.freed, saved.work), (Gpus::ZERO, None), "{finding}");
+            assert_eq!(saved.sentence(), "adding 4 would cost 8.40 an hour", "{finding}");
+            assert_eq!(of(finding, &[("od", 8, Some(2.1))], 8, active(0.3)), None, "nothing is asked for");
+        }
+    }
+
+    #[test]
+    fn replicas_that_were_added_for_nothing_are_free_once_they_are_taken_back() {
+        let seen = Seen { from: Some(Replicas(4)), ..Seen::default() };
+        let saved = |running, price| of("ScaleOutIneffective", &[("od", running, price)], 12, seen);
+
+        assert_eq!(
+            saved(8, Some(2.1)).unwrap().sentence(),
+            "going back to 4 replicas frees 4 of 8 GPUs, 8.40 an hour; adding 4 would cost 8.40 an hour"
+        );
+        assert_eq!(
+            saved(8, None).unwrap().sentence(),
+            "going back to 4 replicas frees 4 of 8 GPUs; 4 more are asked for"
+        );
+        assert_eq!(saved(4, Some(2.1)).unwrap().back, None, "they are gone");
     }
 
     #[test]
     fn a_card_that_is_mostly_empty_is_told_the_cheapest_class_that_holds_what_is_in_use() {
-        let nearly_empty = Seen { activity: Some(0.1), memory: Some(0.15) };
+        let nearly_empty = Seen { peak: Some(0.15), ..active(0.1) };
         let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, nearly_empty).unwrap();
 
         assert_eq!(
             saved.sentence(),
             "the GPUs of pool \"t4\" would hold it, check their speed first; they save 2.90 an hour"
         );
-        let a_little_more = Seen { memory: Some(0.2), ..nearly_empty };
+        let full_at_times = Seen { peak: Some(0.9), ..nearly_empty };
+        assert_eq!(of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, full_at_times), None);
+        let a_little_more = Seen { peak: Some(0.2), ..nearly_empty };
         let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, a_little_more).unwrap();
         assert_eq!(saved.smaller, Some((PoolName::from("l4"), Money(2_600_000))), "with a quarter to spare");
     }
@@ -273,6 +309,7 @@ mod tests {
         let saved = of("AddingJustified", &[("od", 8, Some(2.1))], 12, active(0.95)).unwrap();
 
         assert_eq!(saved.sentence(), "adding 4 would cost 8.40 an hour");
-        assert_eq!(of("AddingJustified", &[("od", 8, None)], 12, active(0.95)), None);
+        let unpriced = of("AddingJustified", &[("od", 8, None)], 12, active(0.95)).unwrap();
+        assert_eq!(unpriced.sentence(), "4 more are asked for");
     }
 }

@@ -1,9 +1,11 @@
 //! How much GPU memory a model needs, and on which pools it fits.
 
-use crate::money::Money;
-use crate::policy::{Class, Policy};
-use crate::units::PoolName;
+mod place;
+
+use crate::policy::Class;
 use serde::{Deserialize, Serialize};
+
+pub use place::{Fit, Offer, Sizing, sizing};
 
 /// What a model's memory depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,51 +91,21 @@ pub fn need(model: &Model, class: Class, peak: Option<f64>) -> Need {
     }
 }
 
-/// A class of GPU, as a pool offers it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
-    /// The pool.
-    pub pool: PoolName,
-    /// Memory of one GPU in MiB; none where the pool does not say.
-    pub memory: Option<u32>,
-    /// What one GPU costs an hour.
-    pub price: Option<Money>,
-}
-
-impl Offer {
-    /// Gigabytes that the workload's model may use here: those of one replica, or of all where it is split over them.
-    fn room(&self, policy: &Policy) -> Option<f64> {
-        let replicas = if policy.sharded() { policy.max.0 } else { 1 };
-        let gpus = f64::from(policy.gpus_per_replica.0) * f64::from(replicas);
-        Some(f64::from(self.memory?) * 1_048_576.0 / 1e9 * gpus)
-    }
-}
-
-/// A model that can't fit where its workload runs, and where it would.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Misfit {
-    /// What it needs.
-    pub need: Need,
-    /// The workload's pools that are too small, each with the gigabytes that it offers the model.
-    pub small: Vec<(PoolName, f64)>,
-    /// The cheapest pool that would hold it, of all those on offer.
-    pub fits: Option<PoolName>,
-}
-
-impl Misfit {
-    /// What is wrong and what would help, for people.
-    pub fn sentence(&self) -> String {
-        let small = self.small.iter().map(|(pool, room)| format!("{} GB in pool \"{pool}\"", gigabytes(*room)));
-        let small = small.collect::<Vec<_>>().join(", ");
-        let help = match &self.fits {
-            Some(pool) => format!("pool \"{pool}\" is the cheapest that holds it"),
-            None => "no pool that says its memory holds it: quantise the model, or split it over more GPUs".to_owned(),
-        };
-        format!("the model needs {}; its GPUs have {small}; {help}", self.need.sentence())
-    }
-}
-
 impl Need {
+    fn summary(&self) -> String {
+        let (weights, least) = (gigabytes(self.weights), gigabytes(self.least));
+        match (self.basis, self.most.map(gigabytes)) {
+            (Basis::Measured, _) => format!("{weights} GB of weights, {least} GB measured at the peak"),
+            (Basis::Serving, Some(most)) => {
+                format!("{weights} GB of weights, {least}–{most} GB with KV cache and activations")
+            }
+            (Basis::Frozen, _) => format!("{weights} GB of frozen weights, and what is trained beside them"),
+            (Basis::Serving | Basis::Adam, _) => {
+                format!("{weights} GB of weights, {least} GB with gradients and Adam's state, and activations on top")
+            }
+        }
+    }
+
     fn sentence(&self) -> String {
         let (weights, least) = (gigabytes(self.weights), gigabytes(self.least));
         match (self.basis, self.most.map(gigabytes)) {
@@ -155,54 +127,12 @@ fn gigabytes(value: f64) -> String {
     if value < 10.0 { format!("{tenths}") } else { format!("{value:.0}") }
 }
 
-/// Whether the model of `policy` can't fit on one of its pools. None where it can, or where it can't be told: no model, or
-/// pools that do not say their memory. `offers` are all pools that the workload may name.
-pub fn misfit(policy: &Policy, offers: &[Offer], peak: Option<f64>) -> Option<Misfit> {
-    let need = need(policy.model.as_ref()?, policy.class, peak);
-    let ours = |offer: &&Offer| policy.pools.iter().any(|pool| pool.pool.as_ref() == Some(&offer.pool));
-    let small: Vec<_> = offers
-        .iter()
-        .filter(ours)
-        .filter_map(|offer| Some((offer.pool.clone(), offer.room(policy)?)))
-        .filter(|(_, room)| *room < need.least)
-        .collect();
-    (!small.is_empty()).then(|| Misfit { need, small, fits: cheapest(policy, offers, need.least) })
-}
-
-/// The cheapest of those that hold `least`; where no price is known, the one with the least memory.
-fn cheapest(policy: &Policy, offers: &[Offer], least: f64) -> Option<PoolName> {
-    let holds = |offer: &&Offer| offer.room(policy).is_some_and(|room| room >= least);
-    let best = offers.iter().filter(holds).min_by_key(|offer| (offer.price.is_none(), offer.price, offer.memory));
-    best.map(|offer| offer.pool.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{in_pool, server, trainer};
-    use crate::units::Gpus;
 
     const fn model(params: f64, dtype: Dtype, sharded: bool) -> Model {
         Model { params, dtype, sharded }
-    }
-
-    fn offer(pool: &str, memory: Option<u32>, price: f64) -> Offer {
-        Offer { pool: PoolName::from(pool), memory, price: Money::of(price) }
-    }
-
-    /// Cards as the driver counts them: 16 GB, 24 GB, 80 GB.
-    fn offers() -> Vec<Offer> {
-        vec![
-            offer("h100", Some(81_559), 6.88),
-            offer("a100", Some(81_920), 3.43),
-            offer("t4", Some(15_360), 0.53),
-            offer("l4", Some(23_034), 0.80),
-            offer("odd", None, 0.10),
-        ]
-    }
-
-    fn policy_in(pool: &str, model: Model) -> Policy {
-        server("chat").pool(in_pool(pool).running(1)).policy(|policy| policy.model = Some(model)).build().0.policy
     }
 
     #[test]
@@ -232,53 +162,5 @@ mod tests {
 
         assert_eq!((measured.least, measured.basis), (18.5, Basis::Measured));
         assert_eq!(need(&model(7e9, Dtype::FP16, false), Class::Inference, Some(f64::NAN)).basis, Basis::Serving);
-    }
-
-    #[test]
-    fn a_model_that_is_too_large_for_its_pool_is_told_the_cheapest_that_holds_it() {
-        let misfit = misfit(&policy_in("t4", model(7e9, Dtype::FP16, false)), &offers(), None).unwrap();
-
-        assert_eq!(
-            misfit.sentence(),
-            "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
-             \"t4\"; pool \"l4\" is the cheapest that holds it"
-        );
-    }
-
-    #[test]
-    fn a_model_that_fits_or_whose_pool_says_nothing_is_no_misfit() {
-        let seven = model(7e9, Dtype::FP16, false);
-
-        assert_eq!(misfit(&policy_in("l4", seven), &offers(), None), None);
-        assert_eq!(misfit(&policy_in("odd", model(7e12, Dtype::FP16, false)), &offers(), None), None);
-    }
-
-    #[test]
-    fn more_gpus_a_replica_hold_more() {
-        let mut policy = policy_in("t4", model(7e9, Dtype::FP16, false));
-        policy.gpus_per_replica = Gpus(2);
-
-        assert_eq!(misfit(&policy, &offers(), None), None);
-    }
-
-    #[test]
-    fn only_a_split_model_may_use_the_memory_of_other_replicas() {
-        let trainer = |sharded| {
-            let wanted = trainer("llm").pool(in_pool("a100").running(1)).max(8).gpus_each(1);
-            wanted.policy(|policy| policy.model = Some(model(7e9, Dtype::BF16, sharded))).build().0.policy
-        };
-
-        assert_eq!(misfit(&trainer(true), &offers(), None), None);
-        let whole = misfit(&trainer(false), &offers(), None).unwrap();
-        assert_eq!(whole.fits, None, "112 GB are on no single card");
-    }
-
-    #[test]
-    fn a_pool_without_a_price_is_not_called_the_cheapest() {
-        let offers =
-            [offer("mystery", Some(81_559), 0.0), offer("h100", Some(81_559), 6.88), offer("t4", Some(15_360), 0.5)];
-
-        let misfit = misfit(&policy_in("t4", model(13e9, Dtype::FP16, false)), &offers, None).unwrap();
-        assert_eq!(misfit.fits, Some(PoolName::from("h100")));
     }
 }

@@ -58,6 +58,9 @@ pub struct Template {
     pub digest: String,
     /// Every replica is made from them: none of an older one is left.
     pub rolled_out: bool,
+    /// By which revision each target keeps its own, where it numbers them.
+    #[serde(default)]
+    pub revisions: Option<String>,
 }
 
 /// A person lets growth pass that the gate holds, until then.

@@ -283,3 +283,63 @@ fn a_healthy_signal_can_ask_for_more_than_the_fallback() {
 
     assert_eq!(world().workload(search).decision("search").wanted.0, 9);
 }
+
+fn unreachable() -> Signal {
+    broken("load", Reading::Failed(ReadFailure::Unreachable))
+}
+
+/// M9 (keda #5009, #7239, #7411): at zero replicas one signal is lost, and another says that work waits.
+#[test]
+fn a_sleeping_workload_wakes_by_the_signal_that_can_still_be_read() {
+    let lost = [
+        (unreachable(), Trouble::Failed(ReadFailure::Unreachable)),
+        (each("load", 10.0, &[]), Trouble::Missing),
+        (unread("load", Reading::Failed(ReadFailure::Timeout)), Trouble::Failed(ReadFailure::Timeout)),
+    ];
+    let asleep = || server("chat").min(0).pool(unlimited_pool());
+    for (lost, trouble) in lost {
+        for heard in [average("queue", 45.0, 10.0), value("queue", 45.0, 10.0)] {
+            let lost_first = asleep().signal(lost.clone()).signal(heard.clone());
+            let lost_last = asleep().signal(heard).signal(lost.clone());
+            for chat in [lost_first, lost_last] {
+                let decision = world().workload(chat).decision("chat");
+
+                assert_eq!((decision.wanted.0, decision.number.0), (5, 4), "four pods in fifteen seconds, as in HPA");
+                assert_eq!(decision.troubles, [("load".into(), trouble)]);
+            }
+        }
+    }
+}
+
+/// M9 (keda #5009, #7239, #7411): nothing can be read, no pod is there to be Ready, and the user said what to do then.
+#[test]
+fn the_fallback_wakes_a_sleeping_workload() {
+    let wanted = |failures, behavior| {
+        let chat = server("chat").min(0).pool(unlimited_pool()).signal(unreachable().failed(failures));
+        let decision = world().workload(chat.fallback(3, 6, behavior)).decision("chat");
+        assert_eq!(decision.number.0, decision.wanted.0.min(4), "four pods in fifteen seconds, as in HPA");
+        decision.wanted.0
+    };
+
+    assert_eq!(wanted(4, FallbackBehavior::Static), 6);
+    assert_eq!(wanted(4, FallbackBehavior::CurrentReplicasIfHigher), 6);
+    assert_eq!(wanted(4, FallbackBehavior::CurrentReplicas), 0);
+    assert_eq!(wanted(4, FallbackBehavior::CurrentReplicasIfLower), 0);
+    assert_eq!(wanted(3, FallbackBehavior::Static), 0, "three failures are not more than three");
+}
+
+/// §5.55 (prometheus-adapter #644, dcgm-exporter #42): no metrics now and then. The number goes neither to the minimum nor
+/// to the maximum, and no proposal on the way does.
+#[test]
+fn a_signal_that_comes_and_goes_for_an_hour_changes_nothing() {
+    let there = || server("search").running(6).signal(average("load", 60.0, 10.0));
+    let gone = || server("search").running(6).signal(broken("load", Reading::Missing));
+    let mut scenario = world().workload(there());
+    for look in 0..240 {
+        let next = if look % 2 == 0 { gone() } else { there() };
+        scenario = scenario.remembered(true).later(15).becomes(next);
+
+        let decision = scenario.decision("search");
+        assert_eq!((decision.wanted.0, decision.number.0), (6, 6), "look {look}");
+    }
+}

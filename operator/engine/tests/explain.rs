@@ -45,7 +45,7 @@ fn a_ceiling_says_where_growth_ends() {
         to: Replicas(8),
         before: 400.0,
         after: 392.0,
-        unit: WorkUnit::Served,
+        unit: WorkUnit::Tokens,
         checks: [Check::Unknown; 3],
     };
     let ceiling = Ceiling { at: Moment(at(0)), replicas: Replicas(8), gain };
@@ -53,7 +53,7 @@ fn a_ceiling_says_where_growth_ends() {
 
     assert_eq!(
         explain::reason(&reason),
-        "growing from 4 to 8 replicas changed 400 tokens or answers a second to 392; no growth above 8 replicas until \
+        "growing from 4 to 8 replicas changed 400 tokens a second to 392; no growth above 8 replicas until \
          2023-11-14T22:43:20Z"
     );
 }

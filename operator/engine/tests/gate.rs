@@ -55,6 +55,22 @@ fn a_busy_workload_grows_and_the_rule_that_speaks_for_it_is_named() {
     assert_eq!(decision.findings(), []);
 }
 
+/// A backlog that grows by a tenth now and then is at its target after each replica more, however little that one does.
+#[test]
+fn work_that_piles_up_as_fast_as_replicas_are_added_is_judged_all_the_same() {
+    let piling = |replicas, wanting| starved(server("chat").running(replicas).wanting(wanting));
+    let mut world = world().workload(piling(4, 5)).remembered(true);
+    for replicas in 5..8 {
+        world =
+            world.becomes(piling(replicas, replicas)).after(2).becomes(piling(replicas, replicas + 1)).remembered(true);
+    }
+
+    let decision = world.decision("chat");
+
+    assert_eq!((decision.wanted.0, decision.number.0), (8, 7));
+    assert_eq!(decision.binding(), Step::Gate);
+}
+
 #[test]
 fn it_takes_three_evaluations_in_a_row_to_refuse() {
     let world = world().workload(starved_trainer().on_unknown(OnUnknown::Allow));
@@ -108,7 +124,7 @@ fn evaluations_closer_than_thirty_seconds_and_repeated_ones_count_once() {
 }
 
 #[test]
-fn a_veto_ends_by_itself_after_half_an_hour() {
+fn a_veto_that_nobody_confirms_ends_by_itself_after_half_an_hour() {
     let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO);
     let expires = Moment(at(3 * 60 + 30 * 60));
     let standing = world.decision("vision-train").verdict;
@@ -120,9 +136,36 @@ fn a_veto_ends_by_itself_after_half_an_hour() {
     assert!(matches!(after, Verdict::Unknown(_)), "{after:?}");
 }
 
+/// Kills: half an hour from when it began to stand.
+#[test]
+fn a_veto_that_fresh_evidence_confirms_stands_for_six_hours_and_nothing_grows() {
+    let mut world = world().workload(starved_trainer().on_unknown(OnUnknown::Allow)).after(EVALUATIONS_TO_VETO);
+    for _ in 0..6 * 60 {
+        world = world.after(1);
+        let decision = world.decision("vision-train");
+        assert_eq!((decision.number.0, decision.findings()), (4, vec![RuleName::DataLoader]));
+    }
+
+    let expires = Moment(at(3 * 60 + 6 * 3_600 + 30 * 60));
+    let decision = world.decision("vision-train");
+    assert_eq!(decision.verdict, Verdict::Refuse { rule: RuleName::DataLoader, expires });
+    let seen = &decision.memory.gate.shown()[0];
+    assert_eq!([seen.first, seen.since, seen.last], [60, 180, 180 + 6 * 3_600].map(|seconds| Moment(at(seconds))));
+}
+
+/// Kills: an expiry that any evaluation puts off.
+#[test]
+fn a_look_that_does_not_show_the_cause_does_not_put_the_expiry_off() {
+    let busy = trainer("vision-train").running(4).wanting(8).busy();
+    let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).later(20 * 60).becomes(busy).after(1);
+
+    let refuses = |world: &Scenario| matches!(world.decision("vision-train").verdict, Verdict::Refuse { .. });
+    assert_eq!([539, 540].map(|seconds| refuses(&world.clone().later(seconds))), [true, false]);
+}
+
 #[test]
 fn an_expired_veto_needs_three_new_evaluations() {
-    let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).later(30 * 60 - 60);
+    let world = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO).later(30 * 60);
 
     assert!(matches!(world.clone().after(2).decision("vision-train").verdict, Verdict::Unknown(_)));
     assert!(matches!(world.after(3).decision("vision-train").verdict, Verdict::Refuse { .. }));
@@ -287,4 +330,23 @@ fn found(rule: RuleName, weight: Weight) -> Finding {
 
 fn opinion(at_seconds: i64, findings: &[Finding]) -> Opinion {
     Opinion { at: at(at_seconds), lean: Lean::Allow, findings: findings.to_vec(), facts: Facts::default() }
+}
+
+/// §5.55 (prometheus-adapter #644, dcgm-exporter #42): evidence that is there at every second look neither lifts a refusal
+/// nor keeps it from being counted again.
+#[test]
+fn evidence_that_comes_and_goes_keeps_a_refusal() {
+    let unseen = || {
+        let blank = wellfed_engine::evidence::GpuEvidence::default();
+        trainer("vision-train").running(4).wanting(8).on_unknown(OnUnknown::Allow).seen(|gpu, _| *gpu = blank)
+    };
+    let starved = || starved_trainer().on_unknown(OnUnknown::Allow);
+    let mut world = world().workload(starved()).after(EVALUATIONS_TO_VETO);
+    for look in 0..10 {
+        world = world.becomes(if look % 2 == 0 { unseen() } else { starved() }).after(1);
+
+        let decision = world.decision("vision-train");
+        assert!(matches!(decision.verdict, Verdict::Refuse { rule: RuleName::DataLoader, .. }), "look {look}");
+        assert_eq!(decision.number.0, 4, "look {look}");
+    }
 }

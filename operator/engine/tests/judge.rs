@@ -28,7 +28,7 @@ fn rules(opinion: &Opinion) -> Vec<RuleName> {
     opinion.findings.iter().map(|finding| finding.rule).collect()
 }
 
-/// G1: GPUs 22 % active, CPU at 97 % of its limit and throttled, a queue.
+/// G1 and truth table, row 4: GPUs 22 % active, CPU at 97 % of its limit and throttled, a queue.
 #[test]
 fn starved_gpus_beside_a_throttled_cpu_wait_for_their_data() {
     for class in [Class::Training, Class::Inference, Class::Batch] {
@@ -108,7 +108,8 @@ fn utilisation_stands_in_where_nothing_better_was_ever_measured() {
     assert_eq!(opinion.findings[0].confidence, Confidence::Medium);
 }
 
-/// G13: the series carry no label of a pod of ours.
+/// GPUs that the pods ask for and none that is seen; how series without a pod's label come to that is tested where they are
+/// read (G13).
 #[test]
 fn gpus_that_nobody_can_attribute_are_no_evidence() {
     let seen = Evidence { expected_gpus: 4, ..evidence(Class::Training, &[], &[cpu_bound()]) };

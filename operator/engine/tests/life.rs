@@ -164,12 +164,28 @@ fn growth_waits_for_a_retest_no_longer_than_a_veto_would_last() {
     assert_eq!(stuck.after(32).decision(NAME).number.0, 8);
 }
 
+/// Kills: a given-up retest that just goes, and a look at mixed replicas that puts it off.
 #[test]
-fn a_rollout_that_never_ends_is_not_tested_for_ever() {
+fn a_rollout_that_never_ends_is_given_up_like_what_nobody_looks_for() {
     let stuck = refused(100.0).becomes(doing(train().busy(), 400.0).rolling_out("after")).remembered(false);
+    let course = [89, 91, 149, 150].map(|minutes| states(&stuck.clone().after(minutes)));
 
-    assert_eq!(states(&stuck.clone().after(89)), [(LOADER, State::Retesting)]);
-    assert_eq!(states(&stuck.after(92)), []);
+    let given_up = vec![(LOADER, State::NotSeenAgain)];
+    assert_eq!(course, [vec![(LOADER, State::Retesting)], given_up.clone(), given_up, vec![]]);
+}
+
+/// Kills: a `last` that only a finding that stands has.
+#[test]
+fn when_it_was_last_seen_is_kept_through_its_whole_life() {
+    let last = |scenario: &Scenario| shown(scenario)[0].last.0;
+    let open = refused(100.0).after(7);
+    let changed = fixed(open.clone(), doing(train().busy(), 400.0));
+    let glimpsed = changed.clone().after(2).becomes(doing(starved(train()).template("after"), 100.0)).after(1);
+    let resolved = changed.clone().after(9);
+
+    assert_eq!([&open, &changed, &resolved].map(last), [at(600); 3]);
+    assert_eq!(last(&glimpsed), glimpsed.find(NAME).unwrap().opinion.as_ref().unwrap().at);
+    assert_eq!(states(&glimpsed), [(LOADER, State::Retesting)]);
 }
 
 #[test]
@@ -186,7 +202,7 @@ fn inference_is_not_held_by_a_retest() {
 fn what_nobody_looks_for_any_more_is_given_up_after_an_hour_and_then_forgotten() {
     let chat = |wanted| server(NAME).running(4).wanting(wanted);
     let refused = world().workload(starved(chat(8)).template("before")).after(3);
-    let mut met = refused.becomes(chat(4).template("after"));
+    let mut met = refused.becomes(chat(3).template("after"));
     let mut course = Vec::new();
     for minute in 0..240 {
         met = met.later(60).remembered(false);

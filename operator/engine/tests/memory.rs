@@ -40,7 +40,7 @@ fn a_quiet_workload_remembers_next_to_nothing() {
 
     assert_eq!(
         text(memory(&quiet, "chat")),
-        r#"{"version":2,"adoption":"Done","desires":[[1700000005000,4,4]],"gate":{}}"#
+        r#"{"version":3,"adoption":"Done","desires":[[1700000005000,4,4]],"gate":{}}"#
     );
 }
 
@@ -164,11 +164,20 @@ fn the_worst_memory_fits_into_four_kibibytes() {
     assert!(largest <= 4_096 && retested <= 4_096, "{largest} and {retested} bytes: {}", text(kept));
 }
 
+/// Of eight targets.
+fn revisions() -> String {
+    vec!["01234567:1234"; 8].join(",")
+}
+
 /// Ten findings that a new pod template made worse, every figure known and a ceiling in force; there is no trial then.
 fn everything_under_test() -> GateMemory {
     let now = Moment(at(86_400));
-    let work =
-        Throughput { unit: WorkUnit::Trained, total: 0.001_234_56, replicas: 10_000, spread: Some(0.000_123_456) };
+    let work = Throughput {
+        unit: WorkUnit::TrainedTokens,
+        total: 0.001_234_56,
+        replicas: 10_000,
+        spread: Some(0.000_123_456),
+    };
     let figures = Figures {
         throughput: Some(work),
         activity: Some(0.001_234_56),
@@ -184,17 +193,18 @@ fn everything_under_test() -> GateMemory {
     };
     let longest = RuleName::LatencyNotQueueBound;
     let fate = Fate::Worse(now, Worse::Throughput);
-    let life = Life { rule: longest, weight: Weight::Support, first: now, fate };
+    let life = Life { rule: longest, weight: Weight::Support, first: now, last: now, fate };
     let (from, to) = (Replicas(9_999), Replicas(10_000));
     let gain = Gain {
         from,
         to,
         before: 0.001_234_56,
         after: 0.001_234_57,
-        unit: WorkUnit::Trained,
+        unit: WorkUnit::TrainedTokens,
         checks: [Check::Unknown; 3],
     };
     GateMemory {
+        sources: serde_json::from_str("[31,127]").unwrap(),
         counted: Some(now),
         lean: Some(Lean::Refuse(longest)),
         passed: Some(Passed { by: Some(longest) }),
@@ -207,8 +217,18 @@ fn everything_under_test() -> GateMemory {
             backlog: Some(123_456.0),
         }),
         cause: Some(Cause { rule: longest, at: now, misses: 1 }),
+        peak: Some(0.987_654),
         template: Some("0123456789abcdef".repeat(8)),
-        retest: Some(Retest { at: now, settled: Some(now), lapsed: true, before: figures, lives: vec![life; 10] }),
+        revisions: Some(revisions()),
+        retest: Some(Retest {
+            at: now,
+            settled: Some(now),
+            lapsed: true,
+            again: true,
+            before: figures,
+            revisions: Some(revisions()),
+            lives: vec![life; 10],
+        }),
         trial: None,
         ceiling: Some(Ceiling { at: now, replicas: to, gain }),
         slo_passed: Some(now),
@@ -232,6 +252,26 @@ fn all_at_once(workload: &mut Workload) {
     workload.opinion = workload.opinion.take().map(|opinion| Opinion { findings, ..opinion });
 }
 
+/// Version 2 kept a mean of the memory in use, and called tokens and answers the same.
+#[test]
+fn what_version_2_measured_otherwise_is_compared_with_nothing() {
+    let figures = r#"[["Served",400.0,4,1.0],0.9,1.5,0.6,0.8,[12.0,null,null,4]]"#;
+    let retest = format!(
+        r#"{{"at":1700000000000,"before":{figures},"lives":[["DataLoader","Veto",1700000000000,null,"Retesting"]]}}"#
+    );
+    let trial = r#"{"at":1700000000000,"from":4,"to":8,"before":["Trained",400.0,4,1.0]}"#;
+    let old = format!(
+        r#"{{"version":2,"adoption":"Done","gate":{{"figures":{figures},"retest":{retest},"trial":{trial}}}}}"#
+    );
+
+    let gate = read(&old).gate;
+
+    let before = gate.retest.unwrap().before;
+    assert_eq!((before.throughput, before.memory, before.latency, before.quality), (None, None, Some(1.5), Some(0.8)));
+    assert_eq!(before.signals.throughput, Some(12.0), "a signal is what it was");
+    assert_eq!((gate.figures, gate.trial), (Some(before), None));
+}
+
 /// What version 1 wrote: the counts carried what was measured.
 #[test]
 fn a_veto_that_version_1_counted_still_stands() {
@@ -246,4 +286,22 @@ fn a_veto_that_version_1_counted_still_stands() {
     let starved = trainer("vision-train").running(4).wanting(8).remembering(memory);
     let decision = world().workload(starved).later(240).decision("vision-train");
     assert_eq!((decision.number.0, decision.findings()), (4, vec![RuleName::DataLoader]));
+}
+
+/// What was written before the time of the last hit was kept: the veto ends half an hour after it began to stand, unless it
+/// is confirmed.
+#[test]
+fn lists_without_the_time_that_a_finding_last_fired_are_read() {
+    let lives = r#"[["LaunchBound","Advice",1700000000000,null,"Retesting"]]"#;
+    let before = serde_json::to_string(&Figures::default()).unwrap();
+    let gate = format!(
+        r#"{{"counts":[["DataLoader","Veto",1700000060000,3,0,1700000180000]],
+        "retest":{{"at":1700000200000,"before":{before},"lives":{lives}}}}}"#
+    );
+
+    let gate: GateMemory = serde_json::from_str(&gate).unwrap();
+
+    assert_eq!((gate.counts[0].first, gate.counts[0].last), (Moment(at(60)), Moment(at(180))));
+    let life = &gate.retest.unwrap().lives[0];
+    assert_eq!((life.rule, life.last, life.fate), (RuleName::LaunchBound, Moment(at(0)), Fate::Retesting(None)));
 }

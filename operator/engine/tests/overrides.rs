@@ -154,3 +154,27 @@ fn an_objective_waits_until_every_replica_is_ready() {
 
     assert_eq!(loading.decision("chat").number.0, 5);
 }
+
+/// Truth table, row 6: batches of one beside a queue. Refused, until the objective is exceeded for long enough; then one
+/// more passes, and the finding stays.
+#[test]
+fn truth_row_6_tiny_batches_are_refused_until_the_objective_is_exceeded_and_then_one_passes() {
+    let says = ServerEvidence {
+        running: Some(Span::exact(1.0)),
+        waiting: Some(Span::exact(25.0)),
+        kv: Some(Span::exact(0.03)),
+        queue_seconds: Some(Span::exact(1.2)),
+        first_token_seconds: Some(Span::exact(2.0)),
+        ..ServerEvidence::default()
+    };
+    let chat = |p95| {
+        let chat = server("chat").running(4).wanting(9).signal(latency("p95", p95, 0.2)).gpu_activity(0.22);
+        world().workload(chat.serving(says)).after(3).decision("chat")
+    };
+    let (met, exceeded) = (chat(0.1), chat(0.5));
+
+    assert_eq!((met.number.0, met.findings()), (4, vec![RuleName::SerialRequests]));
+    assert!(matches!(gate_of(&met), Reason::GateRefused { rule: RuleName::SerialRequests, .. }), "{met:?}");
+    assert_eq!((exceeded.number.0, exceeded.findings()), (5, vec![RuleName::SerialRequests]));
+    assert!(matches!(gate_of(&exceeded), Reason::SloOverride { .. }), "{exceeded:?}");
+}

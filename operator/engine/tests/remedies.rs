@@ -3,7 +3,7 @@
 #![allow(clippy::panic)] // a helper of a test fails it by panicking
 
 use wellfed_engine::policy::Class::{self, Batch, Inference, Training};
-use wellfed_engine::remedies::{Remedy, all, defect, remedies};
+use wellfed_engine::remedies::{Remedy, all, defect, remedies, restoring_quality};
 use wellfed_engine::rules::RULES;
 
 const CLASSES: [Class; 3] = [Training, Batch, Inference];
@@ -208,9 +208,40 @@ fn the_line_that_status_shows_holds_the_way_back() {
     assert_eq!(
         line,
         "KV cache in FP8: vLLM --kv-cache-dtype fp8: fp8, with calibrated scales where the model has them (about twice the requests \
-         in the same memory; vLLM documentation, quantized KV cache); may lower precision: check the evaluation set and a sample of \
+         in the same memory; vLLM documentation, quantized KV cache); minutes; price: slightly lower quality; may lower precision: check the evaluation set and a sample of \
          real answers, before and after, long prompts among them; way back: --kv-cache-dtype auto"
     );
+}
+
+#[test]
+fn the_line_says_how_long_it_takes_what_it_costs_and_whether_it_can_be_undone() {
+    let line = |finding, setting| found(finding, Training, setting).unwrap().to_string();
+
+    assert_eq!(
+        line("Stalled", "restart from the last checkpoint"),
+        "restart from the last checkpoint: all ranks, off the node that was found (ends the hang; docs/findings/Stalled.md); \
+         minutes; cannot be undone; price: the work since the last checkpoint is lost"
+    );
+    assert!(line("MemoryBound", "tensor parallelism").ends_with("); days; price: an exchange in every layer"));
+    assert!(line("PrecisionUnused", "channels_last").ends_with("); minutes"), "nothing to pay");
+}
+
+#[test]
+fn results_that_got_worse_are_brought_back_whatever_was_changed() {
+    let settings = |class| restoring_quality(class).map(|remedy| remedy.setting.as_str()).collect::<Vec<_>>();
+    let serving = [
+        "when quality falls: sensitive layers",
+        "when quality falls: recalibration",
+        "when quality falls: quantisation-aware training (QAT)",
+    ];
+
+    assert_eq!(settings(Inference), serving);
+    assert_eq!(settings(Batch), serving);
+    assert_eq!(settings(Training), serving[..1]);
+    let named = |remedy: &&Remedy| remedy.setting.contains("when quality falls");
+    for (finding, rows) in all() {
+        assert!(rows.iter().filter(named).all(|remedy| remedy.restores_quality), "{finding}");
+    }
 }
 
 #[test]

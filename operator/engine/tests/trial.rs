@@ -46,6 +46,7 @@ fn replicas_that_bring_their_share_let_growth_go_on() {
     assert_eq!(scenario.decision(NAME).number.0, 16);
 }
 
+/// Truth table, row 15: the first that was added brings less than it should.
 #[test]
 fn replicas_that_bring_nothing_end_growth_at_the_present_count_of_inference() {
     let scenario = judged(grown(chat, 100.0, Span::exact(49.0)));
@@ -177,6 +178,31 @@ fn a_latency_objective_is_heard_against_a_ceiling_once_a_window() {
     assert!(ceiling(&passed).is_some(), "what passed is not what the ceiling was about");
     assert_eq!(passed.clone().after(9).decision(NAME).number.0, 9);
     assert_eq!(passed.after(11).decision(NAME).number.0, 10);
+}
+
+#[test]
+fn a_person_is_heard_against_a_ceiling_and_the_decision_says_so() {
+    let capped = judged(grown(chat, 100.0, Span::exact(49.0)));
+
+    let decision = capped.becomes(doing(chat().running(8).overridden("launch day", 7_200), Span::exact(49.0)));
+    let decision = decision.decision(NAME);
+
+    assert_eq!(decision.number.0, 16);
+    assert!(matches!(decision.steps[2].reason, Reason::GateOverridden { rule: None, .. }), "{:?}", decision.steps[2]);
+}
+
+/// Kills: a trial of only what was judged before.
+#[test]
+fn growth_that_passes_while_a_cause_is_still_counted_is_tried_too() {
+    let starved = |replicas: u32, each: f64| {
+        let chat = doing(chat().running(replicas), Span::exact(each));
+        chat.gpu_activity(0.22).cpu_of_limit(0.97).throttled(0.40)
+    };
+    let passed = world().workload(starved(4, 100.0)).after(1).remembered(true);
+
+    let scenario = judged(passed.becomes(starved(8, 50.0)));
+
+    assert_eq!(ceiling(&scenario).map(|ceiling| ceiling.gain.to.0), Some(8));
 }
 
 #[test]

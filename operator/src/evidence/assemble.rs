@@ -47,6 +47,13 @@ impl<'a> Samples<'a> {
         self.values = values;
         span
     }
+
+    /// The largest of what there is; with what is missing it could be more.
+    fn peak(&self, metric: Metric) -> Option<Span> {
+        let most = self.each(metric).reduce(f64::max)?;
+        let whole = self.each(metric).count() >= self.expected;
+        Some(Span { mean: most, low: most, high: if whole { most } else { most.max(metric.largest()) } })
+    }
 }
 
 impl History {
@@ -65,6 +72,7 @@ impl History {
             containers: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
+            backlog_lasts: workload.backlog_lasts,
             slo_breached: workload.slo_breached,
             sharded: workload.sharded,
         };
@@ -87,6 +95,7 @@ impl History {
         // A container that keeps ending is never warm, and its end is all that is known of it.
         let others = counts.into_values().map(|exits| ContainerEvidence { exits, ..ContainerEvidence::default() });
         evidence.containers.extend(others);
+        self.inherited.mark(&mut evidence, workload);
         Some(evidence)
     }
 

@@ -46,7 +46,12 @@ impl Metric {
             | Self::WholeSeconds
             | Self::StepSeconds
             | Self::DataWaitSeconds => (0.0, 1.0e6),
-            Self::Progress | Self::Throughput | Self::OutputTokens | Self::OutputCap => (0.0, 1.0e9),
+            Self::Progress
+            | Self::Answers
+            | Self::Throughput
+            | Self::TrainedTokens
+            | Self::OutputTokens
+            | Self::OutputCap => (0.0, 1.0e9),
             Self::PromptSpread => (1.0, 1.0e6),
             Self::Loss | Self::Quality => (-1.0e18, 1.0e18),
             Self::Util
@@ -56,6 +61,7 @@ impl Metric {
             | Self::Tensor
             | Self::Fp32
             | Self::Memory
+            | Self::MemoryPeak
             | Self::ClocksHeld
             | Self::Throttled
             | Self::Kv => (0.0, 1.0),
@@ -73,6 +79,7 @@ impl Metric {
             | Self::Tensor
             | Self::Fp32
             | Self::Memory
+            | Self::MemoryPeak
             | Self::ClocksHeld
             | Self::Throttled
             | Self::Pressure
@@ -89,6 +96,7 @@ impl Metric {
             | Self::Batch
             | Self::Preemptions
             | Self::Progress
+            | Self::Answers
             | Self::QueueSeconds
             | Self::FirstTokenSeconds
             | Self::WholeSeconds
@@ -100,6 +108,7 @@ impl Metric {
             | Self::StepSeconds
             | Self::DataWaitSeconds
             | Self::Throughput
+            | Self::TrainedTokens
             | Self::Loss
             | Self::Quality => f64::INFINITY,
         }

@@ -1,6 +1,7 @@
 //! The last looks, each covering the time since the one before, in arrays; and what was seen within a day.
 
 use super::boards::Board;
+use super::inherited::Inherited;
 use super::last_seen::LastSeen;
 use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
@@ -33,6 +34,8 @@ pub struct History {
     users: Users,
     /// Pods that are exporters: a GPU whose pod the exporter does not tell bears the exporter's own name.
     exporters: HashSet<Id>,
+    /// What was known before this process began to look.
+    pub(super) inherited: Inherited,
 }
 
 /// One look, as it is kept.
@@ -86,6 +89,7 @@ impl History {
             products: Vec::new(),
             users: Users::default(),
             exporters: HashSet::new(),
+            inherited: Inherited::default(),
         }
     }
 
@@ -113,6 +117,7 @@ impl History {
     /// day. Without this, everything is kept.
     pub fn watch(&mut self, watched: &[Watched], now: Timestamp) {
         self.sparing = true;
+        self.inherited.note(watched, now);
         for (one, pod) in watched.iter().flat_map(|one| one.pods.iter().map(move |pod| (one, pod))) {
             let pod = self.pods.id(&joined(&one.namespace, &pod.name));
             self.pods_seen.note(pod, Subject::Server.metrics(), now);

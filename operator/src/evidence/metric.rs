@@ -28,6 +28,8 @@ pub enum Metric {
     NvlinkTx,
     /// GPU memory in use.
     Memory,
+    /// The most of it that was in use at one time.
+    MemoryPeak,
     /// Clock of the SMs.
     Clock,
     /// Power drawn by the board.
@@ -56,8 +58,10 @@ pub enum Metric {
     Kv,
     /// Requests thrown out of the KV cache.
     Preemptions,
-    /// Tokens or answers.
+    /// Tokens of answers.
     Progress,
+    /// Answers, of servers that do not count tokens.
+    Answers,
     /// Time of a request in the engine's queue.
     QueueSeconds,
     /// Time to the first token.
@@ -78,8 +82,10 @@ pub enum Metric {
     StepSeconds,
     /// Time of a step in which the GPU waits for data.
     DataWaitSeconds,
-    /// Tokens or samples trained on.
+    /// Samples trained on.
     Throughput,
+    /// Tokens trained on, by trainers that do not count samples.
+    TrainedTokens,
     /// The training loss.
     Loss,
     /// The evaluation metric.
@@ -114,7 +120,7 @@ impl Subject {
 
 impl Metric {
     /// Every metric, those of GPUs first, then those of containers, then those of pods.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 43] = [
         Self::Util,
         Self::Engine,
         Self::Swing,
@@ -127,6 +133,7 @@ impl Metric {
         Self::NvlinkRx,
         Self::NvlinkTx,
         Self::Memory,
+        Self::MemoryPeak,
         Self::Clock,
         Self::Power,
         Self::PowerLimit,
@@ -142,6 +149,7 @@ impl Metric {
         Self::Kv,
         Self::Preemptions,
         Self::Progress,
+        Self::Answers,
         Self::QueueSeconds,
         Self::FirstTokenSeconds,
         Self::WholeSeconds,
@@ -153,6 +161,7 @@ impl Metric {
         Self::StepSeconds,
         Self::DataWaitSeconds,
         Self::Throughput,
+        Self::TrainedTokens,
         Self::Loss,
         Self::Quality,
     ];
@@ -203,8 +212,8 @@ mod tests {
         assert!(Metric::ALL.iter().enumerate().all(|(place, metric)| metric.index() == place));
         assert_eq!(Metric::ALL.last(), Some(&Metric::Quality), "the last of the enum");
         let of = |subject: Subject| subject.metrics();
-        assert_eq!([of(Subject::Gpu), of(Subject::Container), of(Subject::Server)], [16, 4, 20]);
-        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::ClocksHeld.column()), (0, 0, 15));
+        assert_eq!([of(Subject::Gpu), of(Subject::Container), of(Subject::Server)], [17, 4, 22]);
+        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::ClocksHeld.column()), (0, 0, 16));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod assemble;
 mod boards;
 mod bounds;
 mod history;
+mod inherited;
 mod labels;
 mod lane;
 mod last_seen;

@@ -87,13 +87,12 @@ pub const KV: &[&str] = &[
 ];
 /// Counts requests.
 pub const PREEMPTIONS: &[&str] = &["vllm:num_preemptions_total", "vllm_num_preemptions_total"];
-/// Counts tokens or answers.
+/// Counts tokens.
 pub const PROGRESS: &[&str] = &[
     "vllm:generation_tokens_total",
     "vllm_generation_tokens_total",
     "sglang:generation_tokens_total",
     "sglang_generation_tokens_total",
-    "nv_inference_count",
 ];
 
 /// Histograms of seconds.

@@ -14,6 +14,7 @@ impl Metric {
             Self::StepSeconds => of_trainer(&trainer.step_seconds, window),
             Self::DataWaitSeconds => of_trainer(&trainer.data_wait_seconds, window),
             Self::Throughput => of_server("sum", "rate", &trainer.throughput, window),
+            Self::TrainedTokens => of_server("sum", "rate", &trainer.tokens, window),
             Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
             Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
             _ => return Some(self.shared_query(window)),
@@ -28,6 +29,7 @@ impl Metric {
             Self::StepSeconds => Some(&trainer.step_seconds),
             Self::DataWaitSeconds => Some(&trainer.data_wait_seconds),
             Self::Throughput => Some(&trainer.throughput),
+            Self::TrainedTokens => Some(&trainer.tokens),
             Self::Loss => Some(&trainer.loss),
             Self::Quality => Some(&trainer.quality),
             _ => None,
@@ -51,6 +53,7 @@ impl Metric {
             Self::NvlinkRx => of_link(names::NVLINK_RX, None, window),
             Self::NvlinkTx => of_link(names::NVLINK_TX, None, window),
             Self::Memory => memory(window),
+            Self::MemoryPeak => memory_peak(window),
             Self::Clock => gpu(names::CLOCK),
             // The product tells the limit of its board where the exporter does not.
             Self::Power => first(names::POWER, |name| {
@@ -68,17 +71,14 @@ impl Metric {
             Self::IoPressure => of_container("rate", "container_pressure_io_waiting_seconds_total", window),
             Self::Running => server("avg_over_time", names::RUNNING),
             Self::Waiting => server("avg_over_time", names::WAITING),
-            Self::WaitingForRoom => {
-                let none = |name: &str| format!("0 * {}", server("avg_over_time", &[name]));
-                let none = first(names::WAITING_BY_REASON, none);
-                format!("{} or {none}", server("avg_over_time", names::WAITING_FOR_ROOM))
-            }
+            Self::WaitingForRoom => waiting_for_room(window),
             Self::Batch => {
                 format!("{} / {}", server("rate", &[names::INFERENCES]), server("rate", &[names::EXECUTIONS]))
             }
             Self::Kv => of_server("avg", "avg_over_time", names::KV, window),
             Self::Preemptions => server("rate", names::PREEMPTIONS),
             Self::Progress => server("rate", names::PROGRESS),
+            Self::Answers => server("rate", &[names::INFERENCES]),
             Self::QueueSeconds => {
                 format!("{} or {}", mean_of(names::QUEUE_SECONDS, window), triton(names::TRITON_QUEUE, window))
             }
@@ -86,15 +86,18 @@ impl Metric {
             Self::WholeSeconds => {
                 format!("{} or {}", mean_of(names::WHOLE_SECONDS, window), triton(names::TRITON_WHOLE, window))
             }
-            Self::PromptSpread => first(names::PROMPT_TOKENS, |name| {
-                format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window))
-            }),
+            Self::PromptSpread => prompt_spread(window),
             Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
             Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
             Self::NetworkRx => server("rate", &[names::NETWORK_RX]),
             Self::NetworkTx => server("rate", &[names::NETWORK_TX]),
             // Named by the administrator.
-            Self::StepSeconds | Self::DataWaitSeconds | Self::Throughput | Self::Loss | Self::Quality => String::new(),
+            Self::StepSeconds
+            | Self::DataWaitSeconds
+            | Self::Throughput
+            | Self::TrainedTokens
+            | Self::Loss
+            | Self::Quality => String::new(),
         }
     }
 }
@@ -133,12 +136,32 @@ fn memory(window: &str) -> String {
     format!("{} or {share}", of_gpu("avg_over_time", names::MEMORY, window))
 }
 
+/// The most that was in use at one time. Used and free are always the same together, so that at that time the least was free.
+fn memory_peak(window: &str) -> String {
+    let used = over("max_over_time", names::MEMORY_USED, window);
+    let free = over("min_over_time", names::MEMORY_FREE, window);
+    let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
+    format!("{} or {share}", of_gpu("max_over_time", names::MEMORY, window))
+}
+
 fn of_container(function: &str, name: &str, window: &str) -> String {
     format!("sum by (namespace, pod, container) ({function}({name}{{container!=\"\"}}[{window}]))")
 }
 
 fn of_server(aggregate: &str, function: &str, names: &[impl AsRef<str>], window: &str) -> String {
     first(names, |name| format!("{aggregate} by (namespace, pod) ({})", over(function, name, window)))
+}
+
+/// Nothing waits for room where a server tells the reasons and room is none of them.
+fn waiting_for_room(window: &str) -> String {
+    let of = |names: &[&str]| of_server("sum", "avg_over_time", names, window);
+    let none = first(names::WAITING_BY_REASON, |name| format!("0 * {}", of(&[name])));
+    format!("{} or {none}", of(names::WAITING_FOR_ROOM))
+}
+
+fn prompt_spread(window: &str) -> String {
+    let spread = |name: &str| format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window));
+    first(names::PROMPT_TOKENS, spread)
 }
 
 /// The mean of what a histogram or summary counted.
@@ -227,6 +250,20 @@ mod tests {
              sum by (namespace, pod) (rate(vllm:request_params_max_tokens_count[60s])) or \
              sum by (namespace, pod) (rate(vllm_request_params_max_tokens_sum[60s])) / \
              sum by (namespace, pod) (rate(vllm_request_params_max_tokens_count[60s]))"
+        );
+    }
+
+    #[test]
+    fn the_peak_of_memory_is_the_largest_sample_where_the_least_is_free() {
+        let by = "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID)";
+        let used = "max_over_time(DCGM_FI_DEV_FB_USED[60s])";
+
+        assert_eq!(
+            asked(Metric::MemoryPeak),
+            format!(
+                "{by} (max_over_time(DCGM_FI_DEV_FB_USED_RATIO[60s])) or {by} (max_over_time(DCGM_FI_DEV_FB_USED_PERCENT[60s])) or \
+                 {by} ({used} / ({used} + min_over_time(DCGM_FI_DEV_FB_FREE[60s])))"
+            )
         );
     }
 

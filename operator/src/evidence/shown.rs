@@ -121,6 +121,8 @@ mod tests {
     use crate::signals::client::Row;
     use jiff::Timestamp;
     use prometheus_client::encoding::text::encode;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
 
     fn row(labels: &[(&str, &str)]) -> Row {
         let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -154,5 +156,42 @@ mod tests {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert_eq!(told.silent, Some(BTreeSet::from([Metric::Kv])));
+    }
+
+    /// What is logged, line by line.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// dcgm-exporter#342, #349, #188: nobody learns from the scrape, which succeeds, that pods have no GPUs.
+    #[test]
+    fn missing_attribution_is_told_once_until_it_is_back() {
+        let (log, mut told) = (Log::default(), Told::default());
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let mut lines = |missing: &[bool]| {
+            for missing in missing {
+                told.attribution(*missing);
+            }
+            String::from_utf8(log.0.lock().unwrap().clone())
+                .unwrap()
+                .matches("no series of a GPU carries a pod")
+                .count()
+        };
+
+        tracing::subscriber::with_default(subscriber, || {
+            assert_eq!(lines(&[false]), 0);
+            assert_eq!(lines(&[true, true, true]), 1);
+            assert_eq!(lines(&[false, true]), 2);
+        });
     }
 }

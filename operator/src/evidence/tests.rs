@@ -8,7 +8,7 @@ mod reports;
 use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;
 use jiff::{SignedDuration, Timestamp};
-use wellfed_engine::evidence::{Evidence, ServerEvidence, TrainerEvidence};
+use wellfed_engine::evidence::{Evidence, ServerEvidence, Sources, TrainerEvidence};
 use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
 use wellfed_engine::rules::Thresholds;
 
@@ -24,18 +24,18 @@ fn row(value: f64, labels: &[(&str, &str)]) -> Row {
 }
 
 /// As Prometheus shows an exporter whose labels were not honoured: the exporter's own pod, and the exported one.
-fn engine(pod: &str, gpu: &str, value: f64) -> Row {
+pub(super) fn engine(pod: &str, gpu: &str, value: f64) -> Row {
     let exporter = [("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x")];
     row(value, &[&exporter[..], &[("exported_namespace", "demo"), ("exported_pod", pod), ("UUID", gpu)]].concat())
 }
 
-fn slice(minute: i64, rows: Vec<Row>) -> Slice {
+pub(super) fn slice(minute: i64, rows: Vec<Row>) -> Slice {
     let mut slice = Slice::ending(at(minute));
     slice.take(Metric::Engine, rows);
     slice
 }
 
-fn history(slices: Vec<Slice>) -> History {
+pub(super) fn history(slices: Vec<Slice>) -> History {
     let mut history = History::every(MINUTE);
     for slice in slices {
         history.push(slice, SignedDuration::from_hours(2));
@@ -49,7 +49,7 @@ pub fn watching(window: SignedDuration) -> Watched {
     Watched { gate: GatePolicy { window, ..workload.gate }, ..workload }
 }
 
-fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
+pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
     Watched {
         uid: "u".into(),
         namespace: "demo".into(),
@@ -75,8 +75,10 @@ fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             })
             .collect(),
         exits: Vec::new(),
+        backlog_lasts: false,
         slo_breached: false,
         sharded: false,
+        sources: Sources::default(),
     }
 }
 
@@ -105,6 +107,7 @@ fn looks_a_millisecond_late_or_early_cover_a_window_all_the_same() {
     assert_eq!([covers(-1), covers(0), covers(1)], [true; 3]);
 }
 
+/// G1 (dcgm-exporter #85, #363): `pod` is the exporter and `exported_pod` the workload, or the labels are honoured.
 #[test]
 fn both_label_schemes_are_attributed_and_the_exporter_itself_is_nobody() {
     let honoured = row(0.4, &[("namespace", "demo"), ("pod", "b"), ("UUID", "g2")]);
@@ -113,6 +116,17 @@ fn both_label_schemes_are_attributed_and_the_exporter_itself_is_nobody() {
     let evidence = history(slices).evidence(&watched(0, &[("a", -60), ("b", -60)])).unwrap();
 
     assert_eq!(activity(&evidence), [0.2, 0.4]);
+}
+
+/// G1 (dcgm-exporter #85, #363): who watches the exporter's own pods sees none of the GPUs that it speaks of.
+#[test]
+fn an_exporter_that_is_a_workload_itself_has_no_gpu_by_the_series_of_others() {
+    let exporter = Watched { namespace: "gpu-operator".into(), ..watched(0, &[("dcgm-exporter-x", -60)]) };
+    let history = history(vec![slice(1, vec![engine("a", "g1", 0.2)])]);
+
+    let seen = history.evidence(&exporter).unwrap();
+    assert_eq!((seen.gpus.len(), seen.expected_gpus), (0, 1));
+    assert_eq!(activity(&history.evidence(&watched(0, &[("a", -60)])).unwrap()), [0.2]);
 }
 
 #[test]
@@ -265,6 +279,28 @@ fn a_source_is_missed_for_a_day() {
     };
 
     assert_eq!([missed(5), missed(24 * 60), missed(24 * 60 + 1)], [true, true, false]);
+}
+
+/// The lane of a process that began at `began`, restarted with what is remembered of an evaluation that saw SM activity.
+fn restarted(began: i64, now: i64) -> Evidence {
+    let before = seen(vec![said(0, &[(Metric::Engine, 0.5), (Metric::Sm, 0.5)])]);
+    let remembered = Watched { sources: Sources::of(&before), ..watched(-60, &[("a", -60)]) };
+    let mut history = History::every(MINUTE);
+    for minute in [began, now] {
+        history.watch(std::slice::from_ref(&remembered), at(minute));
+        history.push(said(minute, &[(Metric::Engine, 0.5)]), SignedDuration::from_hours(2));
+    }
+    history.evidence(&Watched { sources: Sources::default(), since: at(now - 1), ..remembered }).unwrap()
+}
+
+/// Kills: what is remembered read at each look, when this process has left its own there.
+#[test]
+fn a_restart_misses_what_was_measured_before_it_for_a_day() {
+    let lost = |now| restarted(10, now).gpus[0].sm_lost;
+
+    assert_eq!([lost(11), lost(10 + 24 * 60), lost(11 + 24 * 60)], [true, true, false]);
+    let gpu = restarted(10, 11).gpus[0];
+    assert_eq!((gpu.engine_lost, gpu.dram_lost), (false, false), "what is there, and what never was");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whom the lane judges: workloads that want to grow, as the last cycle saw them.
 
 use jiff::Timestamp;
+use wellfed_engine::evidence::Sources;
 use wellfed_engine::policy::{Class, GatePolicy};
 
 /// A workload that wants to grow.
@@ -20,10 +21,14 @@ pub struct Watched {
     pub pods: Vec<WatchedPod>,
     /// How the GPU containers of its pods ended lately, those that are not Ready included.
     pub exits: Vec<Exit>,
+    /// Demand exceeds its target now, and is no lower than when the window began.
+    pub backlog_lasts: bool,
     /// A latency objective is exceeded, and for as long as it says.
     pub slo_breached: bool,
     /// Its owner declared that the model is split over the replicas.
     pub sharded: bool,
+    /// What its evidence had at the last evaluation, as it is remembered.
+    pub sources: Sources,
 }
 
 /// A Ready pod.

@@ -1,3 +1,5 @@
+mod lost;
+
 use super::*;
 use crate::config::Config;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Asks, SELECTOR};
 use super::client::Row;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 use wellfed_engine::reading::ReadFailure;
@@ -55,6 +55,15 @@ impl Latest {
     #[must_use]
     pub fn after(mut self, before: Option<&Self>) -> Self {
         self.number = before.map_or(0, |before| before.number) + 1;
+        self
+    }
+
+    /// The same, taken `by` earlier: the clock by which it was asked for is behind that of whom it was asked.
+    #[must_use]
+    pub fn older(mut self, by: SignedDuration) -> Self {
+        for row in self.rows.iter_mut().flat_map(|answer| &mut answer.rows) {
+            row.at = row.at.saturating_sub(by).unwrap_or(row.at);
+        }
         self
     }
 

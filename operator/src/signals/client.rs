@@ -4,6 +4,7 @@
 //! load. Numbers are handed on as they are, NaN and infinities included; the caller judges what they may mean.
 
 mod answer;
+mod clock;
 mod error;
 mod frames;
 mod labels;
@@ -12,9 +13,11 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use prometheus_http_query::{Client, InstantQueryBuilder};
 use reqwest::redirect::Policy;
 
@@ -61,6 +64,8 @@ impl EndpointConfig {
 pub struct Endpoint {
     config: EndpointConfig,
     client: Client,
+    /// It was told that the clocks differ.
+    told: Arc<AtomicBool>,
 }
 
 impl Endpoint {
@@ -73,7 +78,7 @@ impl Endpoint {
         if !client.base_url().scheme().starts_with("http") {
             return Err(address(format!("`{}` is not an http or https address", config.url)));
         }
-        Ok(Self { config, client })
+        Ok(Self { config, client, told: Arc::default() })
     }
 
     /// The name by which it is chosen.
@@ -87,11 +92,26 @@ impl Endpoint {
         let whole = async {
             let response =
                 self.request(query, at, deadline).post_raw().await.map_err(|error| self.unreachable(&error))?;
-            let status = response.status().as_u16();
+            let (status, behind) = (response.status().as_u16(), clock::behind(response.headers(), Timestamp::now()));
             let body = self.read(response).await?;
-            answer::parse(&self.config, status, &body)
+            self.tell(behind);
+            answer::parse(&self.config, status, &body).map(|answer| Answer { behind, ..answer })
         };
         self.in_time(deadline, whole).await
+    }
+
+    /// Tells once that the clocks differ.
+    fn tell(&self, behind: SignedDuration) {
+        let apart = behind > clock::APART;
+        if apart && !self.told.swap(apart, Ordering::Relaxed) {
+            tracing::warn!(
+                endpoint = self.config.name,
+                seconds = behind.as_secs(),
+                "this machine's clock is behind that of a Prometheus, so samples are taken to be older by as much: \
+                 synchronise the clocks"
+            );
+        }
+        self.told.store(apart, Ordering::Relaxed);
     }
 
     fn request(&self, query: &str, at: Option<Timestamp>, deadline: Duration) -> InstantQueryBuilder {

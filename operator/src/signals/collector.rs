@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Asks};
 use super::board::{Board, Latest};
-use super::client::{Endpoint, FetchError, Row, Shape};
+use super::client::{Answer, Endpoint, FetchError, Row, Shape};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -78,26 +78,29 @@ impl Collector {
         };
         let endpoint = self.endpoints.get(&ask.endpoint).ok_or_else(unknown)?;
         let now = Timestamp::now();
-        let rows = self.rows(endpoint, &ask.query, now).await?;
+        let Answer { rows, behind, .. } = self.ask(endpoint, &ask.query, now).await?;
         let ages = match &ask.ages {
             Some(query) => self.ages(endpoint, query, now).await?,
             None => None,
         };
-        Ok(Latest::answered(ask, rows, ages.as_deref(), now))
+        Ok(Latest::answered(ask, rows, ages.as_deref(), now).older(behind))
     }
 
     /// None for a selector over several metric names: Prometheus can't give its age.
     async fn ages(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Option<Vec<Row>>, FetchError> {
-        match self.rows(endpoint, query, at).await {
+        match self.ask(endpoint, query, at).await {
             Err(FetchError::BadQuery { .. }) => Ok(None),
-            other => other.map(Some),
+            other => other.map(|answer| Some(answer.rows)),
         }
     }
 
-    async fn rows(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Vec<Row>, FetchError> {
+    async fn ask(&self, endpoint: &Endpoint, query: &str, at: Timestamp) -> Result<Answer, FetchError> {
         let answer = endpoint.instant(query, Some(at), self.deadline).await?;
         match answer.shape {
-            Shape::Vector | Shape::Scalar => Ok(answer.rows),
+            Shape::Vector | Shape::Scalar => Ok(answer),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -206,8 +206,10 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: self.exits.clone(),
+            backlog_lasts: true,
             slo_breached: draft.slo.is_some() && second >= since + BREACHED_FOR,
             sharded: draft.sharded,
+            sources: wellfed_engine::evidence::Sources::default(),
         }
     }
 }

@@ -101,7 +101,7 @@ const CASES: [(Case, &[Advice]); 6] = [
     ),
     (
         case("small", "Inference", &[with(HARDLY_USED); 2], Labels::Honoured),
-        &[("OversizedGpu", "Advice", "GPU memory 12 % in use", "smaller class")],
+        &[("OversizedGpu", "Advice", "GPU memory never more than 12 % in use", "smaller class")],
     ),
     (
         case("single", "Training", &[with(IN_FP32); 2], Labels::Exported),

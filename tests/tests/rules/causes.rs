@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::stage::{Case, Stage, wish};
 use std::time::Duration;
 
-/// By the field names of DCGM 4.6; the limit is that of the product.
+/// G5 (`ROCm` exporter #34), by the field names of DCGM 4.6; the limit is that of the product.
 const HUNG: Gauges = &[
     ("DCGM_FI_DEV_GPU_UTIL", 100.0),
     ("DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 1.0),
@@ -126,7 +126,7 @@ const fn refusal(case: Case, rule: &'static str, measured: &'static str, remedy:
     Refusal { case, rule, measured, remedy }
 }
 
-const SHOWN: [Refusal; 12] = [
+const SHOWN: [Refusal; 13] = [
     refusal(
         case("serial", "Inference", &[SERIAL; 2], Labels::Exported),
         "SerialRequests",
@@ -203,6 +203,12 @@ const SHOWN: [Refusal; 12] = [
         "RunNotProgressing",
         "loss is no number at 2 trainers",
         "restart from the last good checkpoint",
+    ),
+    refusal(
+        case("idler", "Training", &[NONE; 2], Labels::Exported),
+        "Underused",
+        "GPUs 22 % active",
+        "profile one step before adding GPUs",
     ),
 ];
 

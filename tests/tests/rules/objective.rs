@@ -9,7 +9,8 @@ use serde_json::json;
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::operator_fixture::Wish;
 
-/// Two requests a second, five seconds to the first token, four of them in the queue.
+/// Truth table, row 6: batches of one beside a queue. Two requests a second, five seconds to the first token, four of them
+/// in the queue.
 const QUEUEING: Replica = Replica {
     gpu: DECODING_FOR_ONE,
     container: &[],

@@ -53,6 +53,7 @@ fn consequence(rule: &str) -> &'static str {
         "Straggler" => "more of them would be held up as well",
         "RunNotProgressing" => "with more GPUs it would get nowhere faster",
         "GpuOutOfMemory" => "more replicas have no more memory each",
+        "Underused" => "more GPUs would be used as little",
         "LatencyNotQueueBound" => "another replica would answer as late",
         _ => "more GPUs would wait as well",
     }

@@ -5,6 +5,8 @@ use wellfed_tests::operator_fixture::Wish;
 
 use crate::stage::{NO_SAMPLE, SERIES, Stage, direct};
 
+/// M1 (keda #965, #886): the query finds nothing. M3 (keda #8036): the application answers with status 500, and a body that
+/// reads like an empty queue.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_a_row_is_not_an_empty_queue() -> anyhow::Result<()> {
     let stage = Stage::set("empty", &direct()).await?;

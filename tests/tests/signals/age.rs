@@ -11,6 +11,7 @@ fn dated(name: &str, ago: SignedDuration) -> String {
     format!("queue_depth{{queue=\"chat\",gateway=\"{name}\"}} 0 {}", (Timestamp::now() - ago).as_millisecond())
 }
 
+/// M15.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_that_was_taken_long_ago_is_not_the_present_load() -> anyhow::Result<()> {
     let stage = Stage::set("old", &direct()).await?;
@@ -25,6 +26,22 @@ async fn a_sample_that_was_taken_long_ago_is_not_the_present_load() -> anyhow::R
     stage.source.remove(r#"queue_depth{queue="chat",gateway="b"}"#);
     stage.depth(40).await?;
     stage.recovers().await
+}
+
+/// M15: an application whose clock is two minutes ahead. What it dates so is not the load before then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_from_the_future_is_not_the_present_load() -> anyhow::Result<()> {
+    let stage = Stage::set("future", &direct()).await?;
+
+    stage.source.remove(SERIES);
+    stage.source.set(&dated("ahead", SignedDuration::from_mins(-2)));
+    stage.held("SignalEmpty", NO_SAMPLE).await?;
+    let later = stage.prometheus.query(r#"queue_depth{gateway="ahead"} offset -3m"#).await?;
+    assert_eq!(later.len(), 1, "Prometheus has it");
+
+    stage.source.remove(r#"queue_depth{queue="chat",gateway="ahead"}"#);
+    stage.depth(40).await?;
+    stage.until_condition("chat", "SignalsHealthy", True).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ mod answers;
 mod fallback;
 mod outage;
 mod queries;
+mod rebuilt;
 mod stage;
 mod two;
 mod values;

@@ -34,12 +34,17 @@ impl Stage {
 
     /// As [`Stage::set`], with more series.
     pub async fn set_with(name: &str, wish: &Wish, series: &[&str]) -> anyhow::Result<Self> {
+        Self::set_at(name, wish, series, 4).await
+    }
+
+    /// As [`Stage::set_with`], with so many replicas.
+    pub async fn set_at(name: &str, wish: &Wish, series: &[&str], replicas: u32) -> anyhow::Result<Self> {
         let stage = Self(OperatorFixture::start(&Plane::attach()?, name).await?);
         for line in series {
             stage.source.set(line);
         }
-        stage.depth(40).await?;
-        stage.run(wish, 4).await?;
+        stage.depth(10 * replicas).await?;
+        stage.run(wish, i32::try_from(replicas)?).await?;
         stage.until_condition("chat", "SignalsHealthy", True).await?;
         stage.after_cycles(3).await?;
         Ok(stage)

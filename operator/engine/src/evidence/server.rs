@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One server's means over the window (vLLM, `SGLang`, TensorRT-LLM, Triton); none where it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each tells of one source
 pub struct ServerEvidence {
     /// Requests in service.
     pub running: Option<Span>,
@@ -23,6 +24,9 @@ pub struct ServerEvidence {
     pub progress: Option<Span>,
     /// `progress` was measured here within the last day and is missing now: nobody knows whether it stands still.
     pub progress_lost: bool,
+    /// `progress` counts answers, since tokens are not counted.
+    #[serde(default)]
+    pub answers: bool,
     /// Time that a request waits in the engine's queue, seconds.
     #[serde(default)]
     pub queue_seconds: Option<Span>,

@@ -18,6 +18,8 @@ pub struct TrainerEvidence {
     pub throughput: Option<Span>,
     /// `throughput` was measured here within the last day and is missing now: nobody knows whether it stands still.
     pub throughput_lost: bool,
+    /// `throughput` counts tokens, since samples are not counted.
+    pub tokens: bool,
     /// The training loss.
     pub loss: Option<Trend>,
     /// The evaluation metric.

@@ -10,7 +10,7 @@ pub enum Worse {
     Throughput,
     /// Requests take longer.
     Latency,
-    /// More memory in use.
+    /// More memory in use at its peak.
     Memory,
     /// Worse results.
     Quality,
@@ -111,7 +111,7 @@ mod tests {
     use crate::span::Span;
 
     fn serving(each: f64) -> Figures {
-        Figures { throughput: Throughput::of(WorkUnit::Served, &[Span::exact(each); 4]), ..Figures::default() }
+        Figures { throughput: Throughput::of(WorkUnit::Tokens, &[Span::exact(each); 4]), ..Figures::default() }
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn more_replicas_must_do_as_much_together_and_fewer_as_much_each() {
         let by = |replicas: usize, each: f64| Figures {
-            throughput: Throughput::of(WorkUnit::Served, &vec![Span::exact(each); replicas]),
+            throughput: Throughput::of(WorkUnit::Tokens, &vec![Span::exact(each); replicas]),
             ..Figures::default()
         };
 
@@ -154,6 +154,25 @@ mod tests {
         assert_eq!(told(100.0, Some(4)).against(&told(60.0, Some(4))), Comparison::Worse(Worse::Throughput));
         let earlier: SignalFigures = serde_json::from_str("[100.0,null,0.5]").unwrap();
         assert_eq!((earlier.throughput, earlier.quality, earlier.replicas), (Some(100.0), Some(0.5), None));
+    }
+
+    /// A server moved from vLLM, which counts tokens, to Triton, which counts answers: a few hundred times fewer.
+    #[test]
+    fn work_that_is_counted_in_another_unit_is_unknown_not_worse() {
+        let by =
+            |unit, each| Figures { throughput: Throughput::of(unit, &[Span::exact(each); 4]), ..Figures::default() };
+        let units = [WorkUnit::Tokens, WorkUnit::Answers, WorkUnit::Samples, WorkUnit::TrainedTokens];
+
+        for (before, after) in units.iter().flat_map(|one| units.iter().map(move |other| (*one, *other))) {
+            let expected = if before == after { Comparison::Worse(Worse::Throughput) } else { Comparison::Unknown };
+            assert_eq!(by(before, 900.0).against(&by(after, 2.0)), expected, "{before:?} {after:?}");
+        }
+        let told = |unit, each| {
+            let signals = SignalFigures { throughput: Some(each), ..SignalFigures::default() };
+            Figures { signals, ..by(unit, each) }
+        };
+        let (before, after) = (told(WorkUnit::Tokens, 900.0), told(WorkUnit::Answers, 2.0));
+        assert_eq!(before.against(&after), Comparison::Worse(Worse::Throughput), "the workload's own signal goes on");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{TO_END, TO_STAND};
 use crate::memory::Moment;
 use crate::opinion::{Finding, Opinion, Weight};
+use crate::policy::GatePolicy;
 use crate::rules::RuleName;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -24,9 +25,14 @@ pub struct Count {
     pub misses: u32,
     /// Since when it stands.
     pub standing: Option<Moment>,
+    /// When it last fired.
+    pub last: Moment,
 }
 
-type Listed = (RuleName, Weight, Moment, u32, u32, Option<Moment>);
+type Listed = (RuleName, Weight, Moment, u32, u32, Option<Moment>, Moment);
+
+/// Before the last time was kept it was counted from when the finding began to stand.
+type Undated = (RuleName, Weight, Moment, u32, u32, Option<Moment>);
 
 /// In version 1 the rule and its weight began a list of everything that was found.
 type Found = (RuleName, Weight, IgnoredAny, IgnoredAny, IgnoredAny);
@@ -35,31 +41,35 @@ type Found = (RuleName, Weight, IgnoredAny, IgnoredAny, IgnoredAny);
 #[serde(untagged)]
 enum Written {
     Now(Listed),
+    Undated(Undated),
     Version1((Found, Moment, u32, u32, Option<Moment>)),
 }
 
 impl From<Written> for Count {
     fn from(written: Written) -> Self {
         let (rule, weight, first, hits, misses, standing) = match written {
-            Written::Now(listed) => listed,
+            Written::Now((rule, weight, first, hits, misses, standing, last)) => {
+                return Self { rule, weight, first, hits, misses, standing, last };
+            }
+            Written::Undated(undated) => undated,
             Written::Version1(((rule, weight, ..), first, hits, misses, standing)) => {
                 (rule, weight, first, hits, misses, standing)
             }
         };
-        Self { rule, weight, first, hits, misses, standing }
+        Self { rule, weight, first, hits, misses, standing, last: standing.unwrap_or(first) }
     }
 }
 
 impl From<Count> for Listed {
     fn from(count: Count) -> Self {
-        (count.rule, count.weight, count.first, count.hits, count.misses, count.standing)
+        (count.rule, count.weight, count.first, count.hits, count.misses, count.standing, count.last)
     }
 }
 
 impl Count {
     /// A first hit.
     fn new(finding: &Finding, first: Moment) -> Self {
-        Self { rule: finding.rule, weight: finding.weight, first, hits: 1, misses: 0, standing: None }
+        Self { rule: finding.rule, weight: finding.weight, first, hits: 1, misses: 0, standing: None, last: first }
     }
 
     /// Whether it is shown: it stands, and is a fault.
@@ -72,8 +82,14 @@ impl Count {
         self.rule == finding.rule && self.weight == finding.weight
     }
 
+    /// When it ends by itself, unless it fires again before that.
+    pub fn expires(&self, policy: &GatePolicy) -> Moment {
+        Moment(self.last.plus(policy.expiry))
+    }
+
     fn hit(&mut self, at: Moment) {
         self.misses = 0;
+        self.last = at;
         self.hits = (self.hits + 1).min(TO_STAND);
         if self.hits >= TO_STAND {
             self.standing.get_or_insert(at);

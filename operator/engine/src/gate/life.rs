@@ -12,11 +12,11 @@ use crate::world::Template;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A finding that is over is shown for this long, or until the pod template changes again; and one under test that growth is
-/// not held for any more, if the rollout has not ended by then.
+/// A finding that is over is shown for this long, or until the pod template changes again.
 pub const SHOWN_AFTERWARDS: SignedDuration = SignedDuration::from_hours(1);
 
-/// A retest that growth does not wait for any more ends when nobody has looked for this long.
+/// A retest that growth does not wait for any more ends when nobody has looked at the new template for this long: demand is
+/// met, or the rollout waits for a person and may never end.
 pub const GIVEN_UP_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
 /// How a finding stands.
@@ -30,7 +30,8 @@ pub enum State {
     Resolved,
     /// It shows again under the new template, or something is worse than before.
     Regressed,
-    /// Demand has been met since the pod template changed, so nobody looked: whether it is over is not known.
+    /// Nobody could look under the new template, since demand is met or the rollout has not ended: whether it is over is not
+    /// known.
     NotSeenAgain,
 }
 
@@ -45,15 +46,21 @@ pub struct Retest {
     /// It took so long that growth is not held for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lapsed: bool,
+    /// The template changed again before the test of an earlier change had ended: what was before is older than the last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
     /// Over the last window before the change.
     pub before: Figures,
+    /// The revisions of the targets then, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<String>,
     /// The findings.
     pub lives: Vec<Life>,
 }
 
 /// One finding under test; written as a short list, since it is kept in status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Listed", into = "Listed")]
+#[serde(from = "Written", into = "Listed")]
 pub struct Life {
     /// Which rule.
     pub rule: RuleName,
@@ -61,11 +68,23 @@ pub struct Life {
     pub weight: Weight,
     /// When it first fired.
     pub first: Moment,
+    /// When it last fired.
+    pub last: Moment,
     /// How far it has come.
     pub fate: Fate,
 }
 
-type Listed = (RuleName, Weight, Moment, Option<Moment>, Mark);
+type Listed = (RuleName, Weight, Moment, Option<Moment>, Mark, Moment);
+
+/// Before the last time was kept.
+type Undated = (RuleName, Weight, Moment, Option<Moment>, Mark);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Now(Listed),
+    Undated(Undated),
+}
 
 /// A fate without its moment.
 #[derive(Serialize, Deserialize)]
@@ -80,8 +99,12 @@ enum Mark {
     Unseen,
 }
 
-impl From<Listed> for Life {
-    fn from((rule, weight, first, at, mark): Listed) -> Self {
+impl From<Written> for Life {
+    fn from(written: Written) -> Self {
+        let (rule, weight, first, at, mark, last) = match written {
+            Written::Now(listed) => listed,
+            Written::Undated((rule, weight, first, at, mark)) => (rule, weight, first, at, mark, first),
+        };
         let (then, worse) = (at.unwrap_or(first), |what| Fate::Worse(at.unwrap_or(first), what));
         let fate = match mark {
             Mark::Retesting => Fate::Retesting(at),
@@ -93,7 +116,7 @@ impl From<Listed> for Life {
             Mark::Memory => worse(Worse::Memory),
             Mark::Quality => worse(Worse::Quality),
         };
-        Self { rule, weight, first, fate }
+        Self { rule, weight, first, last, fate }
     }
 }
 
@@ -109,7 +132,7 @@ impl From<Life> for Listed {
             Fate::Worse(at, Worse::Memory) => (Some(at), Mark::Memory),
             Fate::Worse(at, Worse::Quality) => (Some(at), Mark::Quality),
         };
-        (life.rule, life.weight, life.first, at, mark)
+        (life.rule, life.weight, life.first, at, mark, life.last)
     }
 }
 
@@ -120,7 +143,7 @@ pub enum Fate {
     Retesting(Option<Moment>),
     /// Over, since then.
     Resolved(Moment),
-    /// Given up then, since nobody had looked for long.
+    /// Given up then, since nobody had looked at the new template for long.
     Unseen(Moment),
     /// It showed again then.
     Again(Moment),
@@ -155,10 +178,10 @@ impl Retest {
         self.is_running() && !self.lapsed && self.settled.is_none_or(|settled| at <= settled.0)
     }
 
-    /// Since when nobody has looked, and growth does not wait.
+    /// Since when nobody has looked at the new template, and growth does not wait.
     fn unseen_since(&self, counted: Option<Moment>, policy: &GatePolicy) -> Moment {
         let lapsed = Moment(self.at.plus(policy.expiry));
-        counted.map_or(lapsed, |counted| counted.max(lapsed))
+        self.settled.and(counted).map_or(lapsed, |counted| counted.max(lapsed))
     }
 
     /// The rule for whose retest growth waits.
@@ -172,26 +195,39 @@ impl GateMemory {
     /// Notes what the pods are made from. Under a new template what was counted means nothing: vetoes and ceilings end, and
     /// what stood is tested again.
     pub(super) fn note_template(&mut self, template: Option<&Template>, now: Timestamp) {
-        let Some(template) = template.filter(|new| self.template.as_ref() != Some(&new.digest)) else { return };
+        let Some(template) = template else { return };
+        if self.template.as_ref() == Some(&template.digest) {
+            if template.rolled_out {
+                self.revisions.clone_from(&template.revisions);
+            }
+            return;
+        }
         let changed = self.template.replace(template.digest.clone()).is_some();
         if changed {
             self.retest_all(Moment::of(now));
             self.counts.clear();
             (self.lean, self.figures, self.waits) = (None, None, None);
+            self.sources = self.sources.of_gpus();
             (self.trial, self.ceiling, self.cause) = (None, None, None);
         }
+        (self.peak, self.revisions) = (None, None);
     }
 
     fn retest_all(&mut self, at: Moment) {
         let old = self.retest.take();
         let unfinished = old.as_ref().filter(|old| old.is_running());
-        let before = unfinished.map_or_else(|| self.figures.unwrap_or_default(), |old| old.before);
+        let again = unfinished.is_some();
+        let (before, revisions) = match unfinished {
+            Some(old) => (old.before, old.revisions.clone()),
+            None => (self.figures.unwrap_or_default(), self.revisions.clone()),
+        };
         let shown = self.counts.iter().filter(|count| count.is_shown() && is_fault(count.rule));
         let mut lives: Vec<_> = shown
             .map(|count| Life {
                 rule: count.rule,
                 weight: count.weight,
                 first: count.first,
+                last: count.last,
                 fate: Fate::Retesting(None),
             })
             .collect();
@@ -201,7 +237,8 @@ impl GateMemory {
                 lives.push(Life { fate: Fate::Retesting(None), ..*life });
             }
         }
-        self.retest = (!lives.is_empty()).then_some(Retest { at, settled: None, lapsed: false, before, lives });
+        self.retest =
+            (!lives.is_empty()).then_some(Retest { at, settled: None, lapsed: false, again, before, revisions, lives });
     }
 
     /// Quiet ends where nobody looked.
@@ -231,16 +268,14 @@ impl GateMemory {
             retest.settled.get_or_insert(Moment::of(now));
         }
         retest.lapsed = retest.lapsed || now >= retest.at.plus(policy.expiry);
-        if !asked && retest.lapsed && now >= retest.unseen_since(counted, policy).plus(GIVEN_UP_AFTER) {
+        let looked_at = asked && retest.settled.is_some();
+        if !looked_at && retest.lapsed && now >= retest.unseen_since(counted, policy).plus(GIVEN_UP_AFTER) {
             for life in retest.lives.iter_mut().filter(|life| life.is_running()) {
                 life.fate = Fate::Unseen(Moment::of(now));
             }
         }
-        // A rollout that waits for a person may never end.
-        let given_up =
-            now >= retest.at.plus(policy.expiry.saturating_add(SHOWN_AFTERWARDS)) && retest.settled.is_none();
         retest.lives.retain(|life| match life.fate {
-            Fate::Retesting(_) => !given_up,
+            Fate::Retesting(_) => true,
             Fate::Again(_) => standing(life.rule),
             Fate::Resolved(at) | Fate::Unseen(at) | Fate::Worse(at, _) => now < at.plus(SHOWN_AFTERWARDS),
         });
@@ -254,8 +289,11 @@ impl GateMemory {
             self.counts.iter().filter(|count| count.is_shown()).map(|count| count.rule).collect();
         let Some(retest) = &mut self.retest else { return };
         let at = Moment::of(opinion.at);
-        for life in retest.lives.iter_mut().filter(|life| standing.contains(&life.rule)) {
-            if !matches!(life.fate, Fate::Again(_)) {
+        for life in &mut retest.lives {
+            if opinion.findings.iter().any(|finding| finding.rule == life.rule) {
+                life.last = at;
+            }
+            if standing.contains(&life.rule) && !matches!(life.fate, Fate::Again(_)) {
                 life.fate = Fate::Again(at);
             }
         }

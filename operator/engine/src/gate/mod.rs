@@ -1,12 +1,14 @@
 //! From opinions to a verdict: three in a row to veto, two to release, so that neither flaps.
 
 mod count;
+mod gone;
 mod life;
 mod recall;
 mod shown;
 mod trial;
 mod waits;
 
+use crate::evidence::Sources;
 use crate::figures::{Figures, SignalFigures};
 use crate::memory::Moment;
 use crate::opinion::{Gap, Lean, Opinion, Weight};
@@ -18,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use trial::Backlog;
 
 pub use count::Count;
+pub use gone::Gone;
 pub use life::{Fate, GIVEN_UP_AFTER, Life, Retest, SHOWN_AFTERWARDS, State};
 pub use recall::{Cause, REMEMBERED};
 pub use shown::{MOST_SHOWN, Shown};
@@ -36,6 +39,9 @@ const MOST: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateMemory {
+    /// What the evidence had when something was last there to measure.
+    #[serde(skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
     /// The evidence last counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<Moment>,
@@ -51,6 +57,9 @@ pub struct GateMemory {
     /// How well it did by the last evaluation that could tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
+    /// The most GPU memory that the work took of one GPU since the pods are made from this template, 0–1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<f64>,
     /// How long work waited then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -60,6 +69,9 @@ pub struct GateMemory {
     /// What the pods are made from, as last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
+    /// The revisions by which the targets keep that, once every replica is made from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<String>,
     /// What is tested again since that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retest: Option<Retest>,
@@ -93,7 +105,7 @@ pub enum Verdict {
     Refuse {
         /// The cause.
         rule: RuleName,
-        /// When the veto ends by itself.
+        /// When the veto ends by itself, unless its cause shows again before that.
         expires: Moment,
     },
     /// No verdict.
@@ -101,12 +113,13 @@ pub enum Verdict {
 }
 
 impl GateMemory {
-    /// Takes in one cycle's look at `workload`, whose demand has exceeded its replicas since `backlog`.
-    pub fn look(&mut self, workload: &Workload, backlog: Option<Timestamp>, now: Timestamp) {
+    /// Takes in one cycle's look at `workload`: whether evidence of it is looked for, and since when its demand has exceeded
+    /// its replicas.
+    pub fn look(&mut self, workload: &Workload, (asked, backlog): (bool, Option<Timestamp>), now: Timestamp) {
         let policy = &workload.policy.gate;
         self.note_template(workload.template.as_ref(), now);
         let settled = workload.is_settled(policy.warm_up, now);
-        self.age_retest(settled, backlog.is_some(), policy, now);
+        self.age_retest(settled, asked, policy, now);
         let (last, opinion) = (self.counted, workload.opinion.as_ref().filter(|opinion| !self.is_mixed(opinion.at)));
         let signals = self.signals(workload, opinion, now);
         let waits = opinion.map(|opinion| self.waits_now(workload, opinion, backlog, now));
@@ -145,8 +158,8 @@ impl GateMemory {
         }
     }
 
-    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; an expired
-    /// veto starts anew.
+    /// Counts `opinion`, if it is newer than the last by at least `policy.spacing`, and gives it back if it was; a veto
+    /// that nothing has confirmed for long starts anew.
     pub fn count<'a>(
         &mut self,
         opinion: Option<&'a Opinion>,
@@ -158,10 +171,12 @@ impl GateMemory {
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
         count::add(&mut self.counts, opinion);
+        self.sources = opinion.facts.sources.or(self.sources);
         self.recall(opinion);
         self.drop_the_least();
         if !matches!(opinion.lean, Lean::Unknown(_)) {
             self.figures = Some(opinion.facts.figures);
+            self.peak = self.peak.into_iter().chain(opinion.facts.needs).reduce(f64::max);
         }
         self.passed = (opinion.lean == Lean::Allow).then(|| Passed { by: self.supporter() });
         Some(opinion)
@@ -175,7 +190,7 @@ impl GateMemory {
     }
 
     fn expire(&mut self, policy: &GatePolicy, now: Timestamp) {
-        self.counts.retain(|count| count.standing.is_none_or(|since| now < since.plus(policy.expiry)));
+        self.counts.retain(|count| count.standing.is_none() || now < count.expires(policy).0);
         self.slo_passed.take_if(|at| now >= at.plus(policy.window));
         self.ceiling.take_if(|ceiling| now >= ceiling.at.plus(policy.expiry));
         if self.counted.is_some_and(|last| now > last.plus(policy.window)) {
@@ -228,8 +243,8 @@ impl GateMemory {
     /// The verdict as far as it has been counted.
     pub fn verdict(&self, policy: &GatePolicy) -> Verdict {
         let vetoes = || self.counts.iter().filter(|count| count.weight == Weight::Veto);
-        if let Some((count, since)) = vetoes().find_map(|count| Some((count, count.standing?))) {
-            return Verdict::Refuse { rule: count.rule, expires: Moment(since.plus(policy.expiry)) };
+        if let Some(count) = vetoes().find(|count| count.standing.is_some()) {
+            return Verdict::Refuse { rule: count.rule, expires: count.expires(policy) };
         }
         if let Some(rule) = self.retests() {
             return Verdict::Unknown(Gap::Retesting { rule });

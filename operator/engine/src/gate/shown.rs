@@ -22,6 +22,8 @@ pub struct Shown {
     pub state: State,
     /// When it was first seen.
     pub first: Moment,
+    /// When it was last seen.
+    pub last: Moment,
     /// Since when it is in this state.
     pub since: Moment,
     /// Before and after the pod template changed, if it did. The second is of the last evaluation: what decided, when this
@@ -34,8 +36,8 @@ pub struct Shown {
 }
 
 impl Shown {
-    fn of(name: FindingName, weight: Weight, state: State, (first, since): (Moment, Moment)) -> Self {
-        Self { name, weight, state, first, since, figures: None, worse: None, gain: None }
+    fn of(name: FindingName, weight: Weight, state: State, [first, last, since]: [Moment; 3]) -> Self {
+        Self { name, weight, state, first, last, since, figures: None, worse: None, gain: None }
     }
 }
 
@@ -51,7 +53,7 @@ impl GateMemory {
             .ceiling
             .iter()
             .map(|ceiling| {
-                let times = (ceiling.at, ceiling.at);
+                let times = [ceiling.at; 3];
                 let shown = Shown::of(FindingName::ScaleOutIneffective, Weight::Veto, State::Open, times);
                 Shown { gain: Some(ceiling.gain), ..shown }
             })
@@ -63,7 +65,7 @@ impl GateMemory {
         // What was tried outranks what a rule makes of busy GPUs.
         let holds = |count: &&Count| self.ceiling.is_none() || is_fault(count.rule);
         all.extend(self.findings().filter(untested).filter(holds).map(|count| {
-            let times = (count.first, count.standing.unwrap_or(count.first));
+            let times = [count.first, count.last, count.standing.unwrap_or(count.first)];
             Shown::of(FindingName::Rule(count.rule), count.weight, State::Open, times)
         }));
         all.extend(self.retest.iter().flat_map(|retest| under_retest(retest, self.figures)));
@@ -81,7 +83,7 @@ fn under_retest(retest: &Retest, now: Option<Figures>) -> impl Iterator<Item = S
             Fate::Worse(_, what) => Some(what),
             Fate::Retesting(_) | Fate::Resolved(_) | Fate::Unseen(_) | Fate::Again(_) => None,
         };
-        let shown = Shown::of(FindingName::Rule(life.rule), life.weight, state, (life.first, since));
+        let shown = Shown::of(FindingName::Rule(life.rule), life.weight, state, [life.first, life.last, since]);
         Shown { figures: Some((retest.before, after)), worse, ..shown }
     })
 }

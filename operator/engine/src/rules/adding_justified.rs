@@ -4,8 +4,9 @@ use super::{Rule, RuleName, Says, saturated};
 use crate::evidence::Evidence;
 use crate::opinion::Weight;
 
-/// GPUs at work over a whole window, all of which demand was above target. Shown, so that the money has its reason; it
-/// decides nothing, since growth passes without it too.
+/// GPUs at work over a whole window, at the end of which demand exceeds its target and is no lower than at its beginning: a
+/// backlog that goes away by itself pays for nothing. Shown, so that the money has its reason; it decides nothing, since
+/// growth passes without it too.
 pub struct AddingJustified;
 
 impl Rule for AddingJustified {
@@ -14,11 +15,11 @@ impl Rule for AddingJustified {
     }
 
     fn cause(&self) -> &'static str {
-        "GPUs are busy with real work for long, and demand exceeds its target"
+        "GPUs are busy with real work for long, and demand stays above its target"
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        if seen.covers_a_window() && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
+        if seen.covers_a_window() && seen.backlog_lasts && seen.most_gpus(|gpu| saturated::at_work(gpu, seen)) {
             Says::Unopposed(Weight::Either, saturated::measured(seen))
         } else {
             Says::NotMine

@@ -125,7 +125,7 @@ pub struct Thresholds {
     pub data_wait_from: f64,
     /// Tokens that a request allows over those of its answer.
     pub cap_over_output_from: f64,
-    /// GPU memory in use that a smaller GPU has too.
+    /// GPU memory in use at its peak that a smaller GPU has too.
     pub oversized_memory_below: f64,
     /// FP32 pipe in use that carries the arithmetic.
     pub fp32_busy_from: f64,

@@ -18,6 +18,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
         containers: containers.to_vec(),
         servers: Vec::new(),
         trainers: Vec::new(),
+        backlog_lasts: true,
         slo_breached: false,
         sharded: false,
     }

@@ -209,14 +209,14 @@ impl WorkloadBuilder {
     /// Made from a pod template of this digest, every replica of it.
     #[must_use]
     pub fn template(mut self, digest: &str) -> Self {
-        self.workload.template = Some(Template { digest: digest.to_owned(), rolled_out: true });
+        self.workload.template = Some(Template { digest: digest.to_owned(), rolled_out: true, revisions: None });
         self
     }
 
     /// Made from a new pod template of this digest, and some replicas still from an older one.
     #[must_use]
     pub fn rolling_out(mut self, digest: &str) -> Self {
-        self.workload.template = Some(Template { digest: digest.to_owned(), rolled_out: false });
+        self.workload.template = Some(Template { digest: digest.to_owned(), rolled_out: false, revisions: None });
         self
     }
 

@@ -19,7 +19,7 @@ fn on_nvlink() -> GpuEvidence {
     GpuEvidence { nvlink: exact(0.222), ..by_turns() }
 }
 
-/// G5: eight GPUs by turns active and not, with bursts on `NVLink`.
+/// G5 and truth table, row 5: eight GPUs by turns active and not, with bursts on `NVLink`.
 #[test]
 fn gpus_that_work_and_exchange_by_turns_wait_for_each_other() {
     let opinion = judge(&training(&[on_nvlink(); 8]));
@@ -155,8 +155,8 @@ fn a_low_clock_or_held_clocks_alone_make_a_straggler() {
     assert_eq!(vetoes(&training(&some_unknown)), [], "so may three of them");
 }
 
-/// Truth table, row 12: high on some of the cards. The last stage of a pipeline and the trainer of a group that generates are
-/// less active by design, beside peers that are saturated.
+/// Truth table, row 12: high on some of the cards. The table refuses; here it is told (`docs/adr/0007`): the last stage of a
+/// pipeline and the trainer of a group that generates are less active by design, beside peers that are saturated.
 #[test]
 fn a_gpu_forty_points_apart_from_its_peers_is_told_unless_a_cause_explains_it() {
     let apart = |odd: f64| {

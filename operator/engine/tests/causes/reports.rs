@@ -59,7 +59,7 @@ fn blank_values_after_a_fault_are_unknown_until_samples_resume() {
     assert_eq!(lean(&training(&[busy_gpu(); 4])), Lean::Allow);
 }
 
-/// k8s-device-plugin #1929, dcgm-exporter #582: a copy of one device's values for each of the pods that share it.
+/// dcgm-exporter #582: a copy of one device's values for each of the pods that share it.
 #[test]
 fn values_copied_to_every_pod_that_shares_a_card_accuse_nobody() {
     let copy = GpuEvidence { shared: true, power: exact(0.2), ..gpu(1.0, 0.04, 0.0, 0.0) };

@@ -48,12 +48,15 @@ fn a_cap_far_above_real_answers_is_said_while_requests_wait() {
 
 #[test]
 fn a_gpu_that_is_hardly_active_and_mostly_empty_is_larger_than_its_work() {
-    let small = |engine, memory| GpuEvidence { memory: exact(memory), ..gpu(engine, 0.1, 0.05, 0.02) };
+    let small =
+        |engine, peak| GpuEvidence { memory: exact(0.1), memory_peak: exact(peak), ..gpu(engine, 0.1, 0.05, 0.02) };
     let at = |gpu, waiting| weight(&serving(&[gpu], &[server(3.0, waiting)]), OversizedGpu);
 
     assert_eq!(at(small(0.29, 0.39), 0.2), ADVICE);
     assert_eq!(at(small(0.30, 0.2), 0.2), None);
     assert_eq!(at(small(0.2, 0.40), 0.2), None, "a server that takes its memory in advance among others");
+    assert_eq!(at(small(0.2, 0.9), 0.2), None, "mostly empty on the average, and nearly full at times");
+    assert_eq!(at(GpuEvidence { memory_peak: None, ..small(0.2, 0.2) }, 0.2), None, "nobody knows how full it gets");
     assert_eq!(at(small(0.2, 0.2), 1.0), None, "requests wait");
     let seen = serving(&[small(0.2, 0.2)], &[server(3.0, 0.0)]);
     let over = |seconds| weight(&Evidence { covered: secs(seconds), ..seen.clone() }, OversizedGpu);
@@ -84,6 +87,11 @@ fn gpus_that_are_busy_for_a_whole_window_of_demand_justify_more() {
 
         assert_eq!(names(&seen), [Saturated, AddingJustified]);
         assert_eq!(weight(&seen, AddingJustified), Some(Weight::Either));
+        assert_eq!(
+            names(&Evidence { backlog_lasts: false, ..seen.clone() }),
+            [Saturated],
+            "demand is met, or the backlog goes away by itself"
+        );
         assert_eq!(names(&Evidence { covered: secs(479), ..seen }), [Saturated], "not a whole window yet");
     }
 }

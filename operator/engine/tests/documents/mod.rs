@@ -1,5 +1,6 @@
-//! What is generated from data: the list of remedy files, and the tables of the book.
+//! What is generated from data: the list of remedy files, and the tables of the book; and what its queries group by.
 
+mod labels;
 mod remedies;
 mod thresholds;
 

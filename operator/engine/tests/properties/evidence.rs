@@ -357,6 +357,7 @@ fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
                 nvlink,
                 pcie,
                 memory,
+                memory_peak: memory,
                 clock: clock.map(Span::exact),
                 ..GpuEvidence::default()
             }

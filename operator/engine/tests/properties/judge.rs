@@ -46,7 +46,9 @@ fn absurd(seen: &mut Evidence, number: f64, which: u64) {
         work.into_iter().for_each(&mut put);
         let links = [&mut gpu.pcie_rx, &mut gpu.pcie, &mut gpu.nvlink, &mut gpu.swing, &mut gpu.memory];
         links.into_iter().for_each(&mut put);
-        [&mut gpu.memory_swing, &mut gpu.clock, &mut gpu.clocks_held, &mut gpu.power].into_iter().for_each(&mut put);
+        [&mut gpu.memory_swing, &mut gpu.memory_peak, &mut gpu.clock, &mut gpu.clocks_held, &mut gpu.power]
+            .into_iter()
+            .for_each(&mut put);
     }
     for one in &mut seen.containers {
         let cpu = [&mut one.cores, &mut one.throttled, &mut one.pressure, &mut one.io_pressure, &mut one.network];

@@ -100,7 +100,7 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         44 => halve(&mut gpu.memory, 1.0),
         45 => halve(&mut gpu.clock, 4_000.0),
         46 => halve(&mut gpu.clocks_held, 1.0),
-        47 => (gpu.memory_swing, gpu.fp32) = (None, None),
+        47 => (gpu.memory_swing, gpu.memory_peak, gpu.fp32) = (None, None, None),
         48 => halve(&mut gpu.pcie, 1.0),
         _ => {}
     }

@@ -58,6 +58,7 @@ impl History {
             }),
             pcie_rx: samples.mean(Metric::PcieRx),
             memory: samples.mean(Metric::Memory),
+            memory_peak: samples.peak(Metric::MemoryPeak),
             memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
             product: self.product(board).and_then(Board::number),

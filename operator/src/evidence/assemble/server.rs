@@ -11,7 +11,10 @@ impl History {
     pub(super) fn server(&self, pod: Option<Id>, samples: &mut Samples<'_>) -> ServerEvidence {
         let ever = |metric| self.ever_said(pod, metric);
         let waiting = if ever(Metric::WaitingForRoom) { Metric::WaitingForRoom } else { Metric::Waiting };
-        let (kv, progress) = (samples.mean(Metric::Kv), samples.mean(Metric::Progress));
+        // A server that counts tokens is never taken for one that counts answers, not even while it says nothing.
+        let answers = ever(Metric::Answers) && !ever(Metric::Progress);
+        let work = if answers { Metric::Answers } else { Metric::Progress };
+        let (kv, progress) = (samples.mean(Metric::Kv), samples.mean(work));
         let first_token_seconds = samples.mean(Metric::FirstTokenSeconds);
         ServerEvidence {
             running: samples.mean(Metric::Running),
@@ -22,7 +25,8 @@ impl History {
             kv_lost: kv.is_none() && ever(Metric::Kv),
             preemptions: samples.mean(Metric::Preemptions),
             progress,
-            progress_lost: progress.is_none() && ever(Metric::Progress),
+            progress_lost: progress.is_none() && ever(work),
+            answers,
             queue_seconds: samples.mean(Metric::QueueSeconds),
             first_token_seconds,
             first_token_lost: first_token_seconds.is_none() && ever(Metric::FirstTokenSeconds),

@@ -13,14 +13,18 @@ impl History {
     pub(super) fn trainer(&self, pod: Option<Id>, samples: &mut Samples<'_>) -> TrainerEvidence {
         let ever = |metric| self.ever_said(pod, metric);
         let step_seconds = samples.mean(Metric::StepSeconds);
-        let (data_wait_seconds, throughput) = (data_wait(samples, step_seconds), samples.mean(Metric::Throughput));
+        // A trainer that counts samples is never taken for one that counts tokens, not even while it says nothing.
+        let tokens = ever(Metric::TrainedTokens) && !ever(Metric::Throughput);
+        let work = if tokens { Metric::TrainedTokens } else { Metric::Throughput };
+        let (data_wait_seconds, throughput) = (data_wait(samples, step_seconds), samples.mean(work));
         let (loss, quality) = (trend(samples, Metric::Loss), trend(samples, Metric::Quality));
         TrainerEvidence {
             step_seconds,
             data_wait_seconds,
             data_wait_lost: data_wait_seconds.is_none() && ever(Metric::DataWaitSeconds),
             throughput,
-            throughput_lost: throughput.is_none() && ever(Metric::Throughput),
+            throughput_lost: throughput.is_none() && ever(work),
+            tokens,
             loss,
             quality,
             loss_lost: loss.is_none() && ever(Metric::Loss),

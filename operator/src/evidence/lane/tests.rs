@@ -134,3 +134,19 @@ fn looks_are_kept_for_the_longest_window_in_use() {
     assert_eq!(longest(&watched(&[10, 90])), SignedDuration::from_mins(90));
     assert_eq!(longest(&watched(&[10])), SignedDuration::from_mins(30));
 }
+
+/// dcgm-exporter #342, #349, #188: the scrape succeeds, and no series carries a pod.
+#[test]
+fn attribution_is_missing_where_no_pod_that_wants_to_grow_shows_a_gpu_in_the_last_look() {
+    use crate::evidence::tests::{engine, history, slice, watched};
+    let seen = |last: &[&str]| {
+        let rows = |pods: &[&str]| pods.iter().map(|pod| engine(pod, pod, 0.2)).collect();
+        history(vec![slice(1, rows(&["a", "b"])), slice(2, rows(last))])
+    };
+    let two = [watched(0, &[("a", -60)]), watched(0, &[("b", -60)])];
+
+    assert!(shows_none(&two, &seen(&["other"])));
+    assert!(!shows_none(&two, &seen(&["b"])), "one of them does");
+    assert!(!shows_none(&[watched(0, &[])], &seen(&["other"])), "nobody should");
+    assert!(!shows_none(&[], &seen(&[])));
+}

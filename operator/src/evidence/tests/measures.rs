@@ -67,6 +67,42 @@ fn memory_clock_and_the_fp32_pipe_are_means() {
 }
 
 #[test]
+fn the_peak_of_memory_is_that_of_the_fullest_look_and_could_be_more_where_one_is_missing() {
+    let peaks = |look: i64| [0.35, 0.9, 0.3][usize::try_from(look - 1).unwrap()];
+    let whole = every_minute(3, |minute| vec![(Metric::Memory, 0.35), (Metric::MemoryPeak, peaks(minute))]);
+    let gone = every_minute(3, |minute| match minute {
+        2 => vec![(Metric::Memory, 0.35)],
+        _ => vec![(Metric::Memory, 0.35), (Metric::MemoryPeak, peaks(minute))],
+    });
+
+    assert_eq!(rounded(whole.gpus[0].memory), Some((0.35, 0.35, 0.35)));
+    assert_eq!(rounded(whole.gpus[0].memory_peak), Some((0.9, 0.9, 0.9)));
+    assert_eq!(rounded(gone.gpus[0].memory_peak), Some((0.35, 0.35, 1.0)));
+}
+
+#[test]
+fn a_server_counts_tokens_or_answers_and_a_trainer_samples_or_tokens() {
+    let says = |metric| said(1, &[(metric, 30.0)]);
+    let server = |slices| {
+        let server = seen(slices).servers[0];
+        (server.progress.map(|progress| progress.mean), server.answers, server.progress_lost)
+    };
+    let trainer = |slices| {
+        let trainer = seen(slices).trainers[0];
+        (trainer.throughput.map(|throughput| throughput.mean), trainer.tokens, trainer.throughput_lost)
+    };
+
+    assert_eq!(server(vec![says(Metric::Progress)]), (Some(30.0), false, false));
+    assert_eq!(server(vec![says(Metric::Answers)]), (Some(30.0), true, false));
+    assert_eq!(trainer(vec![says(Metric::Throughput)]), (Some(30.0), false, false));
+    assert_eq!(trainer(vec![says(Metric::TrainedTokens)]), (Some(30.0), true, false));
+    let both = said(2, &[(Metric::Answers, 2.0), (Metric::TrainedTokens, 2.0)]);
+    let tokens = [said(1, &[(Metric::Progress, 900.0), (Metric::Throughput, 900.0)]), both];
+    assert_eq!(server(tokens.to_vec()), (None, false, true), "what counted tokens is silent now");
+    assert_eq!(trainer(tokens.to_vec()), (None, false, true));
+}
+
+#[test]
 fn network_belongs_to_the_container_that_uses_the_gpus() {
     let traffic = [(Metric::NetworkRx, 3.0e9), (Metric::NetworkTx, 1.0e9)];
 
@@ -162,6 +198,7 @@ fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is
             exit("loops", 9, ExitCause::GpuMemory),
         ],
         slo_breached: true,
+        backlog_lasts: true,
         ..watched(8, &[("a", -60)])
     };
 
@@ -171,4 +208,5 @@ fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is
     let expected = [Exits { host_memory: 1, ..Exits::default() }, Exits { gpu_memory: 2, ..Exits::default() }];
     assert_eq!(exits, expected);
     assert_eq!((evidence.expected_gpus, evidence.servers.len(), evidence.slo_breached), (1, 1, true));
+    assert!(evidence.backlog_lasts);
 }

@@ -4,10 +4,11 @@ use super::*;
 use proptest::prelude::*;
 use wellfed_engine::span::Span;
 
-const METRICS: [Metric; 8] = [
+const METRICS: [Metric; 9] = [
     Metric::Engine,
     Metric::Swing,
     Metric::Memory,
+    Metric::MemoryPeak,
     Metric::NvlinkRx,
     Metric::NvlinkTx,
     Metric::NetworkRx,
@@ -39,10 +40,12 @@ fn without(values: &[f64], gone: Option<usize>) -> Evidence {
     history(slices.collect()).evidence(&watched(0, &[("a", -60)])).unwrap()
 }
 
-fn spans(seen: &Evidence) -> [Option<Span>; 7] {
+fn spans(seen: &Evidence) -> [Option<Span>; 8] {
     let (gpu, container) = (&seen.gpus[0], &seen.containers[0]);
     let (server, trainer) = (&seen.servers[0], &seen.trainers[0]);
-    [gpu.engine, gpu.swing, gpu.memory, gpu.nvlink, container.network, server.running, trainer.data_wait_seconds]
+    let of_gpu = [gpu.engine, gpu.swing, gpu.memory, gpu.memory_peak];
+    let [engine, swing, memory, peak] = of_gpu;
+    [engine, swing, memory, peak, gpu.nvlink, container.network, server.running, trainer.data_wait_seconds]
 }
 
 proptest! {

@@ -34,6 +34,7 @@ fn the_control_a_starved_gpu_whose_series_are_whole_is_refused() {
     assert!(matches!(lean(|minute| labelled(minute, &STARVED, &OF_A)), Lean::Refuse(_)));
 }
 
+/// Golden scenario G13.
 #[test]
 fn dcgm_exporter_342_349_188_411_477_series_without_pod_labels_are_nobodys() {
     let bare = [("UUID", "g"), ("gpu", "0")];

@@ -20,6 +20,8 @@ pub struct Answer {
     pub rows: Vec<Row>,
     /// Harmless notes of the server about the query, for its author.
     pub notes: Vec<String>,
+    /// How far our clock is behind the server's, at least: what was found at our now is that much older.
+    pub behind: SignedDuration,
 }
 
 /// The kinds of result that hold numbers about one instant.
@@ -85,7 +87,7 @@ pub(super) fn parse(config: &EndpointConfig, status: u16, body: &[u8]) -> Result
         return Err(FetchError::TooMuch { endpoint, limit: format!("{} rows", config.max_rows) });
     }
     let rows = series.into_iter().map(|series| row(&endpoint, series)).collect::<Result<_, _>>()?;
-    Ok(Answer { shape, rows, notes })
+    Ok(Answer { shape, rows, notes, behind: SignedDuration::ZERO })
 }
 
 /// That `body`, whose rows were read already, is the whole of a vector.

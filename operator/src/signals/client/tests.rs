@@ -13,6 +13,8 @@ use super::*;
 
 const PATIENT: Duration = Duration::from_secs(20);
 
+const ZERO: &str = r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"0"]}]}}"#;
+
 /// A server that answers every query with what `speak` makes of its form.
 async fn speaking<F>(speak: F) -> Endpoint
 where
@@ -85,6 +87,9 @@ async fn strange_numbers_are_handed_on_as_they_are() {
 async fn each_damaged_answer_is_a_failure_of_its_own_kind() {
     for (status, body, failure) in [
         (503, "<html>upstream connect error</html>", ReadFailure::Http { status: 503 }),
+        // M3 (keda #8036): a body that reads like a queue of zero, under a status that is not success.
+        (503, ZERO, ReadFailure::Http { status: 503 }),
+        (404, ZERO, ReadFailure::Http { status: 404 }),
         (200, "<!doctype html><title>Sign in</title>", ReadFailure::Garbled),
         (200, "", ReadFailure::Garbled),
         (200, "{}", ReadFailure::Garbled),

@@ -11,10 +11,15 @@ struct Sum {
     metric: Metric,
     total: f64,
     squares: f64,
+    largest: f64,
     count: u32,
 }
 
 impl Sum {
+    const fn none(metric: Metric) -> Self {
+        Self { metric, total: 0.0, squares: 0.0, largest: f64::MIN, count: 0 }
+    }
+
     fn mean(self) -> f64 {
         self.total / f64::from(self.count)
     }
@@ -24,12 +29,13 @@ impl Means {
     /// One more sample.
     pub fn add(&mut self, metric: Metric, value: f64) {
         let at = self.0.iter().position(|sum| sum.metric == metric).unwrap_or_else(|| {
-            self.0.push(Sum { metric, total: 0.0, squares: 0.0, count: 0 });
+            self.0.push(Sum::none(metric));
             self.0.len() - 1
         });
         let sum = &mut self.0[at];
         sum.total += value;
         sum.squares += value * value;
+        sum.largest = sum.largest.max(value);
         sum.count += 1;
     }
 
@@ -44,6 +50,11 @@ impl Means {
         self.0.iter().all(|sum| sum.count == 0)
     }
 
+    /// The largest of the samples.
+    pub fn largest(&self, metric: Metric) -> Option<f64> {
+        self.0.iter().find(|sum| sum.metric == metric && sum.count > 0).map(|sum| sum.largest)
+    }
+
     /// The standard deviation of the samples.
     pub fn deviation(&self, metric: Metric) -> Option<f64> {
         let sum = self.0.iter().find(|sum| sum.metric == metric && sum.count > 0)?;
@@ -55,7 +66,7 @@ impl Means {
     pub fn drain(&mut self) -> impl Iterator<Item = (Metric, f64)> {
         self.0.iter_mut().filter(|sum| sum.count > 0).map(|sum| {
             let mean = sum.mean();
-            *sum = Sum { metric: sum.metric, total: 0.0, squares: 0.0, count: 0 };
+            *sum = Sum::none(sum.metric);
             (sum.metric, mean)
         })
     }

@@ -111,6 +111,9 @@ impl Pod {
             if let Some(swing) = means.deviation(Metric::Engine) {
                 slice.note_gpu(&self.key, gpu, Metric::Swing, swing);
             }
+            if let Some(peak) = means.largest(Metric::Memory) {
+                slice.note_gpu(&self.key, gpu, Metric::MemoryPeak, peak);
+            }
             means.drain().for_each(|(metric, mean)| slice.note_gpu(&self.key, gpu, metric, mean));
         }
         self.note_container(slice, pressure);

@@ -58,7 +58,7 @@ fn of_batcher(batcher: &Batcher) -> Said {
     let (inferences, finished) = (batcher.inferences as f64, batcher.finished as f64);
     Said {
         gauges: vec![(Metric::Waiting, batcher.pending() as f64)],
-        counters: vec![(Metric::Progress, inferences)],
+        counters: vec![(Metric::Answers, inferences)],
         means: vec![
             (Metric::Batch, (inferences, batcher.executions as f64)),
             (Metric::QueueSeconds, (batcher.queue_seconds, finished)),

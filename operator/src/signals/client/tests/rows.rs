@@ -41,6 +41,8 @@ async fn each_row_arrives_once_however_the_answer_is_cut() {
 async fn each_damaged_answer_is_the_failure_that_it_is_when_it_is_read_whole() {
     for (status, body, failure) in [
         (503, "<html>upstream connect error</html>", ReadFailure::Http { status: 503 }),
+        // M3 (keda #8036).
+        (503, ZERO, ReadFailure::Http { status: 503 }),
         (200, "<!doctype html><title>Sign in</title>", ReadFailure::Garbled),
         (200, "", ReadFailure::Garbled),
         (200, "{}", ReadFailure::Garbled),
