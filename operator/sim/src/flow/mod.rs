@@ -46,6 +46,7 @@ pub struct Flow {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // a scenario has a few of them
 enum State {
     Llm(LlmFlow),
     Training(TrainingRun),
