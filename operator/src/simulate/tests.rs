@@ -302,8 +302,8 @@ fn what_the_lane_sees_through_decides_what_it_knows() {
     let mut refused = 0;
 
     play(&scenario, Policy::Wellfed, &mut |_, decisions| {
-        let refuses = |one: &&Decision| matches!(one.verdict, wellfed_engine::gate::Verdict::Refuse { .. });
-        refused += decisions.iter().filter(refuses).count();
+        let verdicts = decisions.iter().map(|one| one.verdict);
+        refused += verdicts.filter(|one| matches!(one, wellfed_engine::gate::Verdict::Refuse { .. })).count();
     })
     .unwrap();
 

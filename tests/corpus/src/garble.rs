@@ -16,9 +16,9 @@ const SAMPLES: f64 = 4.0;
 pub fn garbled(fault: Option<Fault>, slice: Slice, pods: &[SampledPod]) -> Slice {
     let again = |seen: &dyn Fn(usize, Metric, f64) -> Option<f64>, mig: &str| rewritten(&slice, pods, seen, mig);
     match fault {
-        Some(Fault::ProfilingZero) => again(&profiling_zero, ""),
+        Some(Fault::ProfilingZero) => again(&|_, metric, value| Some(profiling_zero(metric, value)), ""),
         Some(Fault::MigUtilisation) => again(&mig_utilisation, "/7"),
-        Some(Fault::ScrapedTwice) => again(&scraped_twice, ""),
+        Some(Fault::ScrapedTwice) => again(&|_, metric, value| Some(scraped_twice(metric, value)), ""),
         Some(Fault::UnknownMakes(clock)) => again(&|pod, metric, value| Some(make(pod, metric, value, clock)), ""),
         Some(Fault::Impossible(bad)) => again(&|_, metric, value| impossible(metric, value, bad), ""),
         Some(Fault::Gaps(_) | Fault::Shared | Fault::OneNamed) | None => slice,
@@ -32,16 +32,22 @@ fn rewritten(slice: &Slice, pods: &[SampledPod], seen: &dyn Fn(usize, Metric, f6
         for metric in Metric::ALL {
             let value = |thing: &str| slice.get(&pod.key, thing, metric).and_then(|value| seen(number, metric, value));
             match metric.subject() {
-                Subject::Gpu => pod.gpus.iter().for_each(|gpu| {
-                    let name = format!("{gpu}{mig}");
-                    value(gpu).into_iter().for_each(|value| again.note_gpu(&pod.key, &name, metric, value));
-                }),
+                Subject::Gpu => {
+                    for gpu in &pod.gpus {
+                        if let Some(value) = value(gpu) {
+                            again.note_gpu(&pod.key, &format!("{gpu}{mig}"), metric, value);
+                        }
+                    }
+                }
                 Subject::Container => {
-                    let noted = value(&pod.container);
-                    noted.into_iter().for_each(|value| again.note_container(&pod.key, &pod.container, metric, value));
+                    if let Some(value) = value(&pod.container) {
+                        again.note_container(&pod.key, &pod.container, metric, value);
+                    }
                 }
                 Subject::Server => {
-                    value("").into_iter().for_each(|value| again.note_server(&pod.key, metric, value));
+                    if let Some(value) = value("") {
+                        again.note_server(&pod.key, metric, value);
+                    }
                 }
             }
         }
@@ -66,13 +72,13 @@ pub fn uncounted(slice: &Slice, pods: &[SampledPod]) -> Slice {
 }
 
 /// What a driver shows after some errors: nothing was profiled, yet the GPU is in use (DCGM issue 303).
-fn profiling_zero(_: usize, metric: Metric, value: f64) -> Option<f64> {
-    Some(match metric {
+fn profiling_zero(metric: Metric, value: f64) -> f64 {
+    match metric {
         Metric::Util => 1.0,
         Metric::Swing => 0.0,
         metric if ACTIVITY.contains(&metric) => 0.0,
         _ => value,
-    })
+    }
 }
 
 /// What no profiling counter reaches.
@@ -86,10 +92,10 @@ fn mig_utilisation(_: usize, metric: Metric, value: f64) -> Option<f64> {
 }
 
 /// Both jobs' series of a counter are there, and the question adds them or does not.
-fn scraped_twice(_: usize, metric: Metric, value: f64) -> Option<f64> {
+fn scraped_twice(metric: Metric, value: f64) -> f64 {
     let question = metric.query("60s", &TrainerNames::default()).unwrap_or_default();
     let counted = metric.subject() == Subject::Container && metric != Metric::Throttled;
-    Some(if counted && question.starts_with("sum by") { 2.0 * value } else { value })
+    if counted && question.starts_with("sum by") { 2.0 * value } else { value }
 }
 
 /// Of every second replica.

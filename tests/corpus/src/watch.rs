@@ -217,7 +217,9 @@ impl<'a> Watch<'a> {
 impl Onlooker for Watch<'_> {
     fn look(&mut self, sim: &Sim, pods: &[Pod], moment: Option<&Moment>) {
         let now = sim.now();
-        moment.into_iter().for_each(|moment| self.cycle(moment));
+        if let Some(moment) = moment {
+            self.cycle(moment);
+        }
         if now >= self.next.scrape {
             self.next.scrape += SCRAPE;
             self.scrape(sim, pods);

@@ -135,7 +135,9 @@ fn scenario(draft: &Draft) -> Value {
     }
     let mut other = draft.neighbour.as_ref().map(|(model, arrivals)| workload(NEIGHBOUR, model, arrivals));
     if draft.fault == Some(Fault::OneNamed) {
-        other.iter_mut().for_each(|other| other["telemetry"] = json!({"gpu": "Off"}));
+        for other in &mut other {
+            other["telemetry"] = json!({"gpu": "Off"});
+        }
     }
     let changes = draft.changes.iter().map(|(at, path, value)| change(*at, path, value));
     json!({

@@ -32,7 +32,9 @@ pub fn played(case: &Case) -> Result<Option<Looped>> {
     let hours = scenario.cycle / 3600.0;
     play(&scenario, Policy::Wellfed, &mut |world, decisions| {
         let second = world.now.duration_since(scenario.start).as_secs_f64();
-        decisions.iter().for_each(|decision| looped.note(decision, second, hours));
+        for decision in decisions {
+            looped.note(decision, second, hours);
+        }
     })
     .with_context(|| case.name.clone())?;
     Ok(Some(looped))
