@@ -134,10 +134,8 @@ fn scenario(draft: &Draft) -> Value {
         own["telemetry"] = json!({"metrics": "Off"});
     }
     let mut other = draft.neighbour.as_ref().map(|(model, arrivals)| workload(NEIGHBOUR, model, arrivals));
-    if draft.fault == Some(Fault::OneNamed) {
-        for other in &mut other {
-            other["telemetry"] = json!({"gpu": "Off"});
-        }
+    if let (Some(Fault::OneNamed), Some(other)) = (draft.fault, &mut other) {
+        other["telemetry"] = json!({"gpu": "Off"});
     }
     let changes = draft.changes.iter().map(|(at, path, value)| change(*at, path, value));
     json!({
