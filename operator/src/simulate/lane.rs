@@ -1,5 +1,6 @@
 //! The gate's lane in simulated time: a look a minute while a workload wants to grow, judged as on a real cluster.
 
+use super::lens::Lens;
 use super::plant::Plant;
 use super::sampler::{SampledPod, Sampler};
 use super::scenario::{LOOK_EVERY, Scenario};
@@ -20,6 +21,8 @@ pub struct Lane {
     watching: bool,
     next_scrape: f64,
     next_look: f64,
+    /// What stands between exporters and the lane.
+    lens: Lens,
     /// What it thinks.
     pub opinions: Opinions,
 }
@@ -33,6 +36,7 @@ impl Lane {
             watching: false,
             next_scrape: 0.0,
             next_look: 0.0,
+            lens: scenario.lens.clone(),
             opinions: Opinions::new(),
         }
     }
@@ -56,10 +60,11 @@ impl Lane {
             if !self.watching {
                 self.sampler.pause();
             }
-            plant.scrape(&mut self.sampler, &pods());
+            let pods = pods();
+            plant.scrape(&mut self.sampler, &pods);
             self.next_scrape = now + SCRAPE_EVERY;
             if looks && self.watching {
-                self.look(at, watched);
+                self.look(at, watched, &pods);
             }
             self.watching = true;
         }
@@ -68,8 +73,10 @@ impl Lane {
         }
     }
 
-    fn look(&mut self, at: Timestamp, watched: &[Watched]) {
-        self.history.push(self.sampler.slice(at), LONGEST);
+    fn look(&mut self, at: Timestamp, watched: &[Watched], pods: &[SampledPod]) {
+        if let Some(slice) = self.lens.through(self.sampler.slice(at), pods) {
+            self.history.push(slice, LONGEST);
+        }
         let judged = |one: &Watched| Some((one.uid.clone(), judge(&self.history.evidence(one)?)));
         self.opinions = watched.iter().filter_map(judged).collect();
     }

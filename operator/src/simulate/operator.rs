@@ -6,7 +6,7 @@ use super::lane::Lane;
 use super::plant::Plant;
 use super::play::Witness;
 use super::scenario::{Scenario, Subject};
-use crate::evidence::{Exit, Watched, WatchedPod};
+use crate::evidence::{Exit, ExitCause, Watched, WatchedPod};
 use crate::intent::Measure;
 use crate::measures::latency;
 use crate::outlook::watched;
@@ -18,6 +18,8 @@ use wellfed_engine::policy::{GateMode, PoolPolicy};
 use wellfed_engine::units::Replicas;
 use wellfed_engine::world::{Measures, PodState, PoolState, SignalState, Workload, World};
 use wellfed_engine::{decide, plan, remember};
+use wellfed_sim::scenario::End;
+use wellfed_sim::sim::training::{Ended, TrainingRun};
 
 /// The operator, and the world as it last saw it.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub struct Operator {
     pub world: World,
     lane: Lane,
     watched: Vec<Watched>,
+    /// How processes of each workload ended.
+    exits: Vec<Vec<Exit>>,
     /// The cluster's version that `world` shows.
     shows: Option<u64>,
 }
@@ -47,7 +51,7 @@ impl Operator {
         };
         let workloads = scenario.workloads.iter().map(workload).collect();
         let world = World { now: scenario.start, workloads, pools: [].into(), nodes: [].into() };
-        Self { world, lane: Lane::new(scenario), watched: Vec::new(), shows: None }
+        Self { world, lane: Lane::new(scenario), watched: Vec::new(), exits: Vec::new(), shows: None }
     }
 
     /// The same, with every workload's gate off.
@@ -94,6 +98,9 @@ impl Operator {
     /// Lets the gate's lane do what is due.
     pub fn look(&mut self, seconds: f64, scenario: &Scenario, plant: &Plant, cluster: &Cluster) {
         self.lane.turn(seconds, self.world.now, &self.watched, plant, || cluster.sampled(scenario));
+        let ends =
+            |at| plant.run(at).map_or(&[][..], TrainingRun::ends).iter().map(|end| exit(end, scenario)).collect();
+        self.exits = (0..scenario.workloads.len()).map(ends).collect();
         for workload in &mut self.world.workloads {
             let opinion = self.lane.opinions.get(&workload.id.uid);
             if workload.opinion.as_ref() != opinion {
@@ -118,7 +125,8 @@ impl Operator {
             let written = write(decision, &self.world.workloads[at], at, cluster);
             let workload = &mut self.world.workloads[at];
             workload.memory = remember(decision, written, &workload.policy.behavior, self.world.now);
-            let pods = || ready_pods(workload, &scenario.workloads[at]);
+            let exits = self.exits.get(at).cloned().unwrap_or_default();
+            let pods = || (ready_pods(workload, &scenario.workloads[at]), exits);
             self.watched.extend(watched(decision, &workload.policy, self.world.now, pods));
         }
         Ok(decisions)
@@ -142,8 +150,18 @@ fn write(decision: &Decision, workload: &Workload, at: usize, cluster: &mut Clus
     !actions.is_empty()
 }
 
-/// Its Ready pods; nothing ever ends badly here.
-fn ready_pods(workload: &Workload, subject: &Subject) -> (Vec<WatchedPod>, Vec<Exit>) {
+/// How a process ended, as its pod's status says.
+fn exit(end: &Ended, scenario: &Scenario) -> Exit {
+    let cause = match end.of {
+        End::GpuMemory => ExitCause::GpuMemory,
+        End::HostMemory => ExitCause::HostMemory,
+        End::Failed => ExitCause::Failed,
+    };
+    Exit { pod: end.uid.clone(), at: scenario.at(end.at), cause }
+}
+
+/// Its Ready pods.
+fn ready_pods(workload: &Workload, subject: &Subject) -> Vec<WatchedPod> {
     let pods = workload.pods().filter_map(|pod| match pod.state {
         PodState::Ready { since } => Some(WatchedPod {
             name: pod.name.0.clone(),
@@ -156,5 +174,5 @@ fn ready_pods(workload: &Workload, subject: &Subject) -> (Vec<WatchedPod>, Vec<E
         }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
     });
-    (pods.collect(), Vec::new())
+    pods.collect()
 }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use wellfed_engine::decision::{Decision, Step};
 use wellfed_engine::world::World;
 use wellfed_sim::sim::Replica;
+use wellfed_sim::sim::training::TrainingRun;
 
 /// How one workload fared under one policy.
 #[derive(Clone, Debug)]
@@ -155,6 +156,9 @@ impl<'a> Play<'a> {
         }
         self.cluster.bill(seconds);
         self.plant.advance(next, &self.replicas);
+        for at in 0..self.scenario.workloads.len() {
+            self.cluster.restarts(at, self.plant.run(at).and_then(TrainingRun::outage), next);
+        }
         for (at, subject) in self.scenario.workloads.iter().enumerate() {
             let replicas = self.replicas.get(&subject.id.name).map_or(&[][..], Vec::as_slice);
             let look = self.plant.look(at, replicas);

@@ -276,3 +276,36 @@ fn every_example_can_be_simulated_and_drawn() {
         assert!(Policy::ALL.iter().all(|policy| table.contains(policy.name())), "{table}");
     }
 }
+
+/// Processes that end after a minute are seen to end: their pods are not Ready meanwhile, and the gate names the cause.
+#[test]
+fn a_trainer_whose_processes_keep_ending_is_not_ready_in_between_and_refused() {
+    let text = STARVED.replace("storage: {bytesPerSecond: 3.0e8}", "crash: {after: 1m, of: GpuMemory}");
+
+    let seen = witnessed(&text);
+
+    let starting =
+        |(world, _): &&(World, Vec<Decision>)| !world.workloads[0].pods().any(wellfed_engine::world::Pod::is_ready);
+    assert!(seen.iter().filter(starting).count() > 20, "the last waits are five minutes long");
+    let refuses = |decision: &Decision| {
+        matches!(decision.verdict, wellfed_engine::gate::Verdict::Refuse { rule: RuleName::GpuOutOfMemory, .. })
+    };
+    assert!(seen.iter().any(|(_, decisions)| decisions.iter().any(refuses)));
+    assert!(seen.iter().all(|(_, decisions)| decisions.iter().all(|decision| decision.number.0 == 4)));
+}
+
+/// A lens may break every look: the lane then knows nothing, and a trainer is held without a verdict.
+#[test]
+fn what_the_lane_sees_through_decides_what_it_knows() {
+    let mut scenario = parse(STARVED).unwrap();
+    scenario.lens = Lens::of(|_, _| None);
+    let mut refused = 0;
+
+    play(&scenario, Policy::Wellfed, &mut |_, decisions| {
+        let verdicts = decisions.iter().map(|one| one.verdict);
+        refused += verdicts.filter(|one| matches!(one, wellfed_engine::gate::Verdict::Refuse { .. })).count();
+    })
+    .unwrap();
+
+    assert_eq!(refused, 0);
+}

@@ -2,7 +2,7 @@
 
 use crate::dice::{Drawn, Half};
 use serde_json::Value;
-use wellfed_sim::scenario::Scenario;
+use wellfed_sim::scenario::{End, Scenario};
 use wellfed_sim::sim::{Replica, Stage};
 
 /// The workload's name in its scenario, and its namespace.
@@ -66,6 +66,16 @@ pub enum Fault {
     ProfilingZero,
     /// The pods of [`NEIGHBOUR`] run on the same GPUs.
     Shared,
+    /// The same, and the exporter names only one of the pods that take turns on a GPU: ours.
+    OneNamed,
+    /// GPUs are MIG instances, of which the exporter sends nothing but the utilisation, which there is always zero.
+    MigUtilisation,
+    /// Two jobs of Prometheus scrape the same kubelet.
+    ScrapedTwice,
+    /// Every second replica runs on a GPU of another make, at this share of the others' clock; nobody knows either.
+    UnknownMakes(f64),
+    /// One of four samples of a GPU's activity is this much, in percent or as a share.
+    Impossible(f64),
 }
 
 /// What an exporter sends beside its default counters.
@@ -131,6 +141,12 @@ pub struct Draft {
     pub phases: Vec<Phase>,
     /// How telemetry is broken.
     pub fault: Option<Fault>,
+    /// The longest that a request should take, seconds, where that is what asks for replicas.
+    pub slo: Option<f64>,
+    /// Whether its owner declared that the model is split over the replicas.
+    pub sharded: bool,
+    /// Pods that ended and are still there, beside those that run: when, in seconds since the start, and of what.
+    pub ended: Vec<(f64, End)>,
     /// Since when the cause is there, seconds.
     pub cause_from: f64,
     /// What mends the cause: path and value.

@@ -8,6 +8,8 @@ use anyhow::Result;
 const HELPED: f64 = 0.10;
 /// Two runs that differ by less brought the same.
 const SAME: f64 = 0.02;
+/// Fewer requests or samples a second are none.
+const NOTHING: f64 = 1e-6;
 /// What autoscalers leave alone: demand this little above its target.
 const TOLERANCE: f64 = 0.10;
 
@@ -42,7 +44,7 @@ impl Label {
 }
 
 /// The demand of `case` at one moment, in units of what its replicas should bear.
-pub fn demand(case: &Case, moment: &Moment) -> f64 {
+fn demand(case: &Case, moment: &Moment) -> f64 {
     let all = match case.draft.work {
         Work::Inference => moment.waiting + moment.running,
         Work::Training => moment.waiting,
@@ -50,9 +52,12 @@ pub fn demand(case: &Case, moment: &Moment) -> f64 {
     all / (case.draft.target * f64::from(case.draft.replicas))
 }
 
-/// Whether demand exceeds its target by more than an autoscaler tolerates.
+/// Whether demand exceeds its target by more than an autoscaler tolerates, or the objective is missed where there is one.
 pub fn exceeds(case: &Case, moment: &Moment) -> bool {
-    demand(case, moment) > 1.0 + TOLERANCE
+    match case.draft.slo {
+        Some(slo) => moment.whole.is_some_and(|whole| whole > slo),
+        None => demand(case, moment) > 1.0 + TOLERANCE,
+    }
 }
 
 /// The label of `case`; `onlooker` sees the run as it is.
@@ -60,7 +65,7 @@ pub fn label(case: &Case, onlooker: &mut impl Onlooker) -> Result<Label> {
     let moments = play(case, Variant::AsIs, onlooker)?;
     let asked = moments.iter().find(|moment| exceeds(case, moment)).map(|moment| moment.second);
     let asked = asked.map(|asked| asked.max(case.draft.cause_from));
-    let outcome = |moments: &[Moment]| Outcome::since(asked.unwrap_or(0.0), moments);
+    let outcome = |moments: &[Moment]| Outcome::since(case, asked.unwrap_or(0.0), moments);
     let as_is = outcome(&moments);
     let one_more = outcome(&play(case, Variant::OneMore, &mut ())?);
     let mended = if case.draft.mend.is_empty() { as_is } else { outcome(&play(case, Variant::Mended, &mut ())?) };
@@ -74,7 +79,11 @@ pub fn label(case: &Case, onlooker: &mut impl Onlooker) -> Result<Label> {
     })
 }
 
+/// Where nothing comes out nothing waits less, however fast it is worked through.
 fn improves(before: &Outcome, after: &Outcome) -> bool {
+    if after.throughput < NOTHING {
+        return false;
+    }
     after.throughput > before.throughput.max(1e-9) * (1.0 + HELPED) || after.waiting <= before.waiting * (1.0 - HELPED)
 }
 

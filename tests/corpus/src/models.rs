@@ -123,6 +123,8 @@ pub struct Service {
     pub gpu: f64,
     /// CPU time before it, seconds.
     pub cpu: f64,
+    /// Time before it in which another service answers, seconds.
+    pub wait: f64,
     /// Most requests inside.
     pub concurrency: u32,
 }
@@ -131,14 +133,15 @@ impl Service {
     /// As a scenario file writes it.
     pub fn json(&self) -> Value {
         json!({"service": {
-            "gpuSecondsPerRequest": self.gpu, "cpuSecondsPerRequest": self.cpu, "concurrency": self.concurrency,
+            "gpuSecondsPerRequest": self.gpu, "cpuSecondsPerRequest": self.cpu,
+            "waitSecondsPerRequest": self.wait, "concurrency": self.concurrency,
         }})
     }
 
     /// Requests a second that one replica can answer on `limit` cores.
     pub fn rate(&self, limit: f64) -> f64 {
         let inside = f64::from(self.concurrency);
-        let by_slots = inside / (self.gpu + self.cpu * (inside / limit).max(1.0));
+        let by_slots = inside / (self.gpu + self.wait + self.cpu * (inside / limit).max(1.0));
         (1.0 / self.gpu).min(limit / self.cpu).min(by_slots)
     }
 }

@@ -3,10 +3,42 @@
 use crate::case::{Case, NEIGHBOUR, Pod, WORKLOAD};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
-use wellfed_sim::sim::{Sim, Stage};
+use wellfed_sim::sim::{Sim, Stage, State};
 
 /// How often the truth is read: the time over which the models average it, seconds.
 const LOOK: f64 = 5.0;
+
+/// Moments over which the time of a request is averaged: two minutes.
+const RECENT: usize = 24;
+
+/// Requests that were answered so far, and the seconds that each was in the system, summed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answered {
+    count: f64,
+    seconds: f64,
+}
+
+impl Answered {
+    fn so_far(sim: &Sim) -> Self {
+        match sim.workloads().first().map(|workload| &workload.state) {
+            Some(State::Llm(pool)) => pool.engines.values().fold(Self::default(), |all, one| Self {
+                count: all.count + one.whole.total as f64,
+                seconds: all.seconds + one.whole.sum,
+            }),
+            Some(State::Service(pool)) => pool.batchers.values().fold(Self::default(), |all, one| Self {
+                count: all.count + one.inferences as f64,
+                seconds: all.seconds + one.queue_seconds + one.compute_seconds,
+            }),
+            Some(State::Training(_)) | None => Self::default(),
+        }
+    }
+
+    /// The mean time of those since `before`; none where there was none.
+    fn mean_since(self, before: Self) -> Option<f64> {
+        let count = self.count - before.count;
+        (count > 0.0).then(|| (self.seconds - before.seconds) / count)
+    }
+}
 
 /// Which of the runs that a label compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +60,12 @@ pub struct Moment {
     pub waiting: f64,
     /// Requests in service.
     pub running: f64,
-    /// Requests or samples finished a second.
+    /// Requests or samples finished a second that brought something: one that is learned for nothing does not.
     pub throughput: f64,
+    /// What language-model servers, and servers that batch, have answered so far.
+    pub answered: Answered,
+    /// Mean time of the requests that they answered in two minutes, or of the last ones before; none before the first.
+    pub whole: Option<f64>,
 }
 
 /// What a run brought, over the time that is compared.
@@ -37,31 +73,34 @@ pub struct Moment {
 pub struct Outcome {
     /// Requests or samples finished a second.
     pub throughput: f64,
-    /// Mean time that they wait, seconds, by Little's law.
+    /// Mean time that they wait, seconds, by Little's law; where an objective asks for replicas, until they are
+    /// answered.
     pub waiting: f64,
 }
 
 impl Outcome {
-    /// Of the moments since `from`.
-    pub fn since(from: f64, moments: &[Moment]) -> Self {
+    /// Of the moments of `case` since `from`.
+    pub fn since(case: &Case, from: f64, moments: &[Moment]) -> Self {
         let compared: Vec<&Moment> = moments.iter().filter(|moment| moment.second > from + LOOK).collect();
         let mean = |value: fn(&Moment) -> f64| {
             compared.iter().map(|moment| value(moment)).sum::<f64>() / compared.len().max(1) as f64
         };
-        let throughput = mean(|moment| moment.throughput);
-        Self { throughput, waiting: mean(|moment| moment.waiting) / throughput.max(1e-9) }
+        let throughput = mean(|moment| moment.throughput).max(0.0);
+        let ends = case.draft.slo.and_then(|_| compared.first().zip(compared.last()));
+        let whole = ends.and_then(|(first, last)| last.answered.mean_since(first.answered));
+        Self { throughput, waiting: whole.unwrap_or(mean(|moment| moment.waiting) / throughput.max(1e-9)) }
     }
 }
 
 /// Somebody who looks on: after each step, with the pods that played it.
 pub trait Onlooker {
-    /// One step was played.
-    fn look(&mut self, sim: &Sim, pods: &[Pod]);
+    /// One step was played; `moment` is what stands now, every five seconds.
+    fn look(&mut self, sim: &Sim, pods: &[Pod], moment: Option<&Moment>);
 }
 
 /// Nobody looks.
 impl Onlooker for () {
-    fn look(&mut self, _: &Sim, _: &[Pod]) {}
+    fn look(&mut self, _: &Sim, _: &[Pod], _: Option<&Moment>) {}
 }
 
 /// Plays `variant` of `case` to its end.
@@ -79,18 +118,23 @@ pub fn play(case: &Case, variant: Variant, onlooker: &mut impl Onlooker) -> Resu
         let replicas = pods.iter().map(|pod| pod.replica.clone()).collect();
         let neighbours = case.draft.neighbours();
         sim.step(&BTreeMap::from([(WORKLOAD.to_owned(), replicas), (NEIGHBOUR.to_owned(), neighbours)]));
-        onlooker.look(&sim, &pods);
-        if moments.last().map_or(0.0, |last| last.second) + LOOK <= sim.now() {
-            moments.push(moment(&sim, &pods));
+        let due = moments.last().map_or(0.0, |last| last.second) + LOOK <= sim.now();
+        if due {
+            let now = moment(&sim, &pods);
+            let before = moments.len().checked_sub(RECENT).map_or(Answered::default(), |at| moments[at].answered);
+            let last = moments.last().and_then(|last| last.whole);
+            moments.push(Moment { whole: now.answered.mean_since(before).or(last), ..now });
         }
+        onlooker.look(&sim, &pods, moments.last().filter(|_| due));
     }
     Ok(moments)
 }
 
 /// What truly stands now.
-pub fn moment(sim: &Sim, pods: &[Pod]) -> Moment {
+fn moment(sim: &Sim, pods: &[Pod]) -> Moment {
     let truth = sim.workloads().first().map(wellfed_sim::sim::Running::truth).unwrap_or_default();
     let any = pods.iter().any(|pod| pod.replica.stage == Stage::Ready);
     let running = if any { truth.running } else { 0.0 };
-    Moment { second: sim.now(), waiting: truth.queue, running, throughput: truth.throughput }
+    let answered = Answered::so_far(sim);
+    Moment { second: sim.now(), waiting: truth.queue, running, throughput: truth.useful, answered, whole: None }
 }

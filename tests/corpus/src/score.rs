@@ -3,6 +3,7 @@
 use crate::case::{Case, Group};
 use crate::classes;
 use crate::dice::Half;
+use crate::inloop::{self, InLoop, Looped};
 use crate::label::{Label, label};
 use crate::watch::{Watch, defaults};
 use anyhow::Result;
@@ -25,6 +26,8 @@ pub struct Judged {
     pub label: Label,
     /// The rules that refused, each with the second at which it first did.
     pub refusals: Vec<(RuleName, f64)>,
+    /// How it went with replicas that follow what is decided, where that was played.
+    pub looped: Option<Looped>,
 }
 
 /// Counts of one rule: its vetoes that were right and wrong, and those that it owed.
@@ -52,6 +55,8 @@ pub struct ClassCounts {
     pub helped: u32,
     /// Those in which a veto was due.
     pub due: u32,
+    /// Those of them in which it was given.
+    pub given: u32,
     /// Those with a veto.
     pub vetoed: u32,
     /// Those with a veto, and none but right ones.
@@ -95,6 +100,8 @@ pub struct Score {
     pub per_class: BTreeMap<&'static str, ClassCounts>,
     /// Recall and precision where a veto is right only if adding did not help at all.
     pub strict: Rates,
+    /// The same scenarios with replicas that follow what is decided.
+    pub in_loop: InLoop,
 }
 
 /// Labels and judges every scenario of `half`, on all cores.
@@ -106,7 +113,7 @@ pub fn judge_all(half: Half) -> Result<Vec<Judged>> {
         while let Some((at, case)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, cases.get(at)?)))
         {
-            done.push((at, judged(case)?));
+            done.push((at, Judged { looped: inloop::played(case)?, ..judged(case)? }));
         }
         Ok(done)
     };
@@ -133,15 +140,17 @@ pub fn judged_with(case: &Case, gate: GatePolicy) -> Result<Judged> {
     let mut watch = Watch::new(case, gate);
     let label = label(case, &mut watch)?;
     let refusals = watch.refusals();
-    Ok(Judged { name: case.name.clone(), class: case.class, group: case.group, label, refusals })
+    Ok(Judged { name: case.name.clone(), class: case.class, group: case.group, label, refusals, looped: None })
 }
 
 impl Judged {
-    fn due(&self) -> bool {
+    /// Whether a veto that names the cause is due.
+    pub fn due(&self) -> bool {
         matches!(self.group, Group::Cause(_)) && self.label.veto_is_right(self.group)
     }
 
-    fn names_its_cause(&self, rule: RuleName) -> bool {
+    /// Whether `rule` is its cause.
+    pub fn names_its_cause(&self, rule: RuleName) -> bool {
         self.group.cause().is_some_and(|cause| cause == rule.to_string())
     }
 
@@ -192,6 +201,7 @@ impl Score {
                 },
                 |one, rule| one.names_its_cause(rule) && one.label.veto_is_strictly_right(one.group),
             ),
+            in_loop: InLoop::of(all),
         }
     }
 
@@ -256,6 +266,7 @@ fn per_class(all: &[Judged]) -> BTreeMap<&'static str, ClassCounts> {
         counts.asked += u32::from(one.label.asked.is_some());
         counts.helped += u32::from(one.label.helped);
         counts.due += u32::from(one.due());
+        counts.given += u32::from(one.due() && one.right_after().is_some());
         counts.vetoed += u32::from(vetoed);
         counts.right += u32::from(vetoed && one.refusals.iter().all(|(rule, _)| one.is_right(*rule)));
     }

@@ -8,11 +8,11 @@ use std::fmt::Write;
 pub fn render(title: &str, score: &Score, all: &[Judged]) -> String {
     let mut text = format!("{title}\n\n");
     let _ = writeln!(text, "{}", summary(score));
-    let _ = writeln!(text, "  class               scenarios  asked  helped  due  vetoed  right");
+    let _ = writeln!(text, "  class                     scenarios  asked  helped  due  vetoed  right");
     for (name, one) in &score.per_class {
         let _ = writeln!(
             text,
-            "  {name:<19} {:>9}  {:>5}  {:>6}  {:>3}  {:>6}  {:>5}",
+            "  {name:<25} {:>9}  {:>5}  {:>6}  {:>3}  {:>6}  {:>5}",
             one.scenarios, one.asked, one.helped, one.due, one.vetoed, one.right
         );
     }
@@ -20,6 +20,7 @@ pub fn render(title: &str, score: &Score, all: &[Judged]) -> String {
     for (name, one) in &score.per_rule {
         let _ = writeln!(text, "  {name:<19} {:>13}  {:>11}  {:>5}  {:>11}", one.tp, one.missed, one.fp, one.mild);
     }
+    text += &in_loop(score);
     for one in all.iter().filter(|one| !one.is_well()) {
         let _ = writeln!(text, "  WRONG {}", told(one));
     }
@@ -44,6 +45,36 @@ fn summary(score: &Score) -> String {
     )
 }
 
+fn in_loop(score: &Score) -> String {
+    let percent = |share: Option<f64>| share.map_or("none".into(), |share| format!("{:.1} %", 100.0 * share));
+    let all = &score.in_loop;
+    let mut text = format!(
+        "\n  in the loop: recall {}, {} of growth held where a veto was due and {:.1} replica-hours grown in vain; working GPUs \
+         refused {}, refused on unknown {}\n\n  \
+         class                     played  due  refused  refused at all  replicas at end  growth held  to refusal  in vain\n",
+        percent(all.recall),
+        percent(all.growth_held),
+        all.in_vain,
+        all.refused_working,
+        all.refused_unknown,
+    );
+    for (name, one) in &all.per_class {
+        let minutes = one.time_to_refusal.map_or("none".into(), |time| format!("{:.1} min", time / 60.0));
+        let _ = writeln!(
+            text,
+            "  {name:<25} {:>6}  {:>3}  {:>7}  {:>14}  {:>15.2}  {:>11}  {minutes:>10}  {:>7.1}",
+            one.played,
+            one.due,
+            one.refused,
+            one.refused_any,
+            one.replicas_at_end,
+            percent(one.growth_held),
+            one.in_vain,
+        );
+    }
+    text + "\n"
+}
+
 /// One scenario, its label and its verdicts, in one line.
 pub fn told(one: &Judged) -> String {
     let label = &one.label;
@@ -51,8 +82,11 @@ pub fn told(one: &Judged) -> String {
         one.refusals.iter().map(|(rule, second)| format!("{rule} at minute {:.0}", second / 60.0)).collect();
     let outcome =
         |outcome: &crate::play::Outcome| format!("{:.2}/s waiting {:.0} s", outcome.throughput, outcome.waiting);
+    let in_loop = one.looped.as_ref().map_or(String::new(), |looped| {
+        format!("; in the loop {} to {} replicas, refused by {:?}", looped.began, looped.ended, looped.refusals)
+    });
     format!(
-        "{}: refused by [{}]; asked {:?}, helped {}, free {}; as is {}, one more {}, mended {}",
+        "{}: refused by [{}]; asked {:?}, helped {}, free {}; as is {}, one more {}, mended {}{in_loop}",
         one.name,
         refusals.join(", "),
         label.asked,

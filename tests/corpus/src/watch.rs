@@ -1,13 +1,14 @@
 //! The gate looks on: evidence as its lane would sample it, judged each minute and counted as the engine counts it.
 
 use crate::case::{Case, Fault, NEIGHBOUR, Pod, WORKLOAD, Work};
+use crate::garble::garbled;
 use crate::label::exceeds;
-use crate::play::{Moment, Onlooker, moment};
+use crate::play::{Moment, Onlooker};
 use anyhow::{Result, anyhow};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use wellfed::config::Config;
-use wellfed::evidence::{History, LONGEST, Metric, Slice, Watched, WatchedPod};
+use wellfed::evidence::{Exit, ExitCause, History, LONGEST, Watched, WatchedPod};
 use wellfed::intent::{Settings, intent};
 use wellfed::simulate::sampler::{SampledPod, Sampler};
 use wellfed_engine::evidence::Evidence;
@@ -16,15 +17,18 @@ use wellfed_engine::judge;
 use wellfed_engine::opinion::Opinion;
 use wellfed_engine::policy::{Class, GatePolicy};
 use wellfed_engine::rules::RuleName;
-use wellfed_sim::sim::{Replica, Sim, Stage};
+use wellfed_sim::scenario::End;
+use wellfed_sim::sim::training::Outage;
+use wellfed_sim::sim::{Replica, Sim, Stage, State};
 
-/// Seconds between scrapes, between looks of the lane, and between cycles of the operator.
+/// Seconds between scrapes, and between looks of the lane.
 const SCRAPE: f64 = 15.0;
 const LOOK: f64 = 60.0;
-const CYCLE: f64 = 5.0;
+/// An objective must be missed for this long to count, seconds.
+const BREACHED_FOR: f64 = 120.0;
+const CONTAINER: &str = "gpu";
 /// When every scenario starts, seconds since 1970.
 const START: i64 = 1_800_000_000;
-const CONTAINER: &str = "gpu";
 
 /// The verdict of one minute in which the gate was asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +52,10 @@ pub struct Watch<'a> {
     /// Since when demand exceeds its target.
     since: Option<f64>,
     next: Next,
+    /// The last stretch in which no process of the workload ran.
+    outage: Option<Outage>,
+    /// How its processes ended.
+    exits: Vec<Exit>,
     /// Looks taken, and those of them that failed.
     looks: (u32, f64),
     /// What it said while it was asked, one a minute.
@@ -59,7 +67,6 @@ pub struct Watch<'a> {
 struct Next {
     scrape: f64,
     look: f64,
-    cycle: f64,
 }
 
 /// The gate's policy for a workload that says nothing about its gate.
@@ -85,7 +92,9 @@ impl<'a> Watch<'a> {
             history: History::every(SignedDuration::from_secs(LOOK as i64)),
             memory: GateMemory::default(),
             since: None,
-            next: Next { scrape: 0.0, look: LOOK, cycle: CYCLE },
+            next: Next { scrape: 0.0, look: LOOK },
+            outage: None,
+            exits: Vec::new(),
             looks: (0, 0.0),
             said: Vec::new(),
         }
@@ -109,36 +118,35 @@ impl<'a> Watch<'a> {
     }
 
     fn scrape(&mut self, sim: &Sim, pods: &[Pod]) {
-        let own = pods.iter().map(|pod| self.sampled(WORKLOAD, pod.replica.clone(), &pod.replica.uid));
+        let own = self.own(pods);
         let others = self.case.draft.neighbours().into_iter().enumerate();
-        let others = others.map(|(at, replica)| self.sampled(NEIGHBOUR, replica, &format!("{WORKLOAD}-{at}-0")));
-        let all: Vec<SampledPod> = own.chain(others).collect();
+        let others = others.map(|(at, replica)| self.sampled(NEIGHBOUR, &replica, &format!("{WORKLOAD}-{at}-0")));
+        let all: Vec<SampledPod> = own.into_iter().chain(others).collect();
         self.sampler.scrape_sim(sim, &all);
     }
 
+    fn own(&self, pods: &[Pod]) -> Vec<SampledPod> {
+        pods.iter().map(|pod| self.sampled(WORKLOAD, &pod.replica, &pod.replica.uid)).collect()
+    }
+
     /// A pod of `workload` on the GPUs that carry the name `place`.
-    fn sampled(&self, workload: &str, replica: Replica, place: &str) -> SampledPod {
+    fn sampled(&self, workload: &str, replica: &Replica, place: &str) -> SampledPod {
         SampledPod {
             workload: workload.to_owned(),
             key: (WORKLOAD.to_owned(), replica.uid.clone()),
             container: CONTAINER.to_owned(),
             product: self.case.draft.product.to_owned(),
-            gpus: gpus(&replica, place),
-            replica,
+            gpus: gpus(replica, place),
+            replica: replica.clone(),
         }
     }
 
     fn minute(&mut self, second: f64, pods: &[Pod]) {
-        let mut slice = self.sampler.slice(at(second));
-        if self.case.draft.fault == Some(Fault::ProfilingZero) {
-            for pod in pods {
-                zero_profiling(&mut slice, pod);
-            }
-        }
+        let slice = garbled(self.case.draft.fault, self.sampler.slice(at(second)), &self.own(pods));
         if !self.fails() {
             self.history.push(slice, LONGEST);
         }
-        let watched = self.since.map(|since| self.watched(since, pods));
+        let watched = self.since.map(|since| self.watched(since, second, pods));
         let evidence = watched.and_then(|watched| self.history.evidence(&watched));
         let behind = evidence.map(|evidence| (evidence.clone(), judge(&evidence)));
         self.memory.count(behind.as_ref().map(|(_, opinion)| opinion), &self.gate, at(second));
@@ -157,9 +165,28 @@ impl<'a> Watch<'a> {
         fails
     }
 
-    fn watched(&self, since: f64, pods: &[Pod]) -> Watched {
+    /// Takes in how processes ended: what the models say, and pods that ended beside them.
+    fn note_ends(&mut self, sim: &Sim) {
+        let cause = |end| match end {
+            End::GpuMemory => ExitCause::GpuMemory,
+            End::HostMemory => ExitCause::HostMemory,
+            End::Failed => ExitCause::Failed,
+        };
+        let beside = self.case.draft.ended.iter().enumerate().filter(|(_, (second, _))| *second <= sim.now());
+        let beside = beside.map(|(at, (second, end))| (format!("{WORKLOAD}-ended-{at}"), *second, cause(*end)));
+        self.exits = beside.map(|(pod, second, cause)| Exit { pod, at: at(second), cause }).collect();
+        if let Some(State::Training(run)) = sim.workloads().first().map(|workload| &workload.state) {
+            self.outage = run.outage();
+            let own = run.ends().iter();
+            self.exits.extend(own.map(|one| Exit { pod: one.uid.clone(), at: at(one.at), cause: cause(one.of) }));
+        }
+    }
+
+    fn watched(&self, since: f64, second: f64, pods: &[Pod]) -> Watched {
         let draft = &self.case.draft;
-        let ready = pods.iter().filter(|pod| pod.replica.stage == Stage::Ready);
+        let down = self.outage.is_some_and(|outage| second < outage.until);
+        let ready = pods.iter().filter(|pod| pod.replica.stage == Stage::Ready && !down);
+        let up = self.outage.map_or(f64::NEG_INFINITY, |outage| outage.until);
         Watched {
             uid: self.case.name.clone(),
             namespace: WORKLOAD.to_owned(),
@@ -172,7 +199,7 @@ impl<'a> Watch<'a> {
             pods: ready
                 .map(|pod| WatchedPod {
                     name: pod.replica.uid.clone(),
-                    ready_since: at(pod.since),
+                    ready_since: at(pod.since.max(up)),
                     container: CONTAINER.to_owned(),
                     cpu_limit: pod.replica.cpu_limit,
                     cpu_at_hand: None,
@@ -180,21 +207,20 @@ impl<'a> Watch<'a> {
                     gpus: pod.replica.gpus,
                 })
                 .collect(),
-            exits: Vec::new(),
+            exits: self.exits.clone(),
             backlog_lasts: true,
-            slo_breached: false,
-            sharded: false,
+            slo_breached: draft.slo.is_some() && second >= since + BREACHED_FOR,
+            sharded: draft.sharded,
             sources: wellfed_engine::evidence::Sources::default(),
         }
     }
 }
 
 impl Onlooker for Watch<'_> {
-    fn look(&mut self, sim: &Sim, pods: &[Pod]) {
+    fn look(&mut self, sim: &Sim, pods: &[Pod], moment: Option<&Moment>) {
         let now = sim.now();
-        if now >= self.next.cycle {
-            self.next.cycle += CYCLE;
-            self.cycle(&moment(sim, pods));
+        if let Some(moment) = moment {
+            self.cycle(moment);
         }
         if now >= self.next.scrape {
             self.next.scrape += SCRAPE;
@@ -202,6 +228,7 @@ impl Onlooker for Watch<'_> {
         }
         if now >= self.next.look {
             self.next.look += LOOK;
+            self.note_ends(sim);
             self.minute(now, pods);
         }
     }
@@ -210,19 +237,6 @@ impl Onlooker for Watch<'_> {
 /// Seconds since the start as a time of day.
 fn at(second: f64) -> Timestamp {
     Timestamp::from_millisecond(START * 1000 + (second * 1000.0) as i64).unwrap_or_default()
-}
-
-/// What a driver shows after some errors: nothing was profiled, yet the GPU is in use (DCGM issue 303).
-fn zero_profiling(slice: &mut Slice, pod: &Pod) {
-    let key = (WORKLOAD.to_owned(), pod.replica.uid.clone());
-    for gpu in gpus(&pod.replica, &pod.replica.uid) {
-        for metric in [Metric::Engine, Metric::Swing, Metric::Sm, Metric::Tensor, Metric::Fp32, Metric::Dram] {
-            if slice.get(&key, &gpu, metric).is_some() {
-                slice.note_gpu(&key, &gpu, metric, 0.0);
-            }
-        }
-        slice.note_gpu(&key, &gpu, Metric::Util, 1.0);
-    }
 }
 
 /// The GPUs of a replica, whose node has the name `place`.

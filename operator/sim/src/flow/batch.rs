@@ -14,8 +14,8 @@ pub(super) struct Batching {
     /// GPU seconds of any batch, and of each request in it.
     fixed: f64,
     each: f64,
-    /// CPU seconds of a request, and requests a second that the CPU prepares at most.
-    cpu: f64,
+    /// Seconds of a request before the GPU, and requests a second that the CPU prepares at most.
+    before: f64,
     prepared: f64,
 }
 
@@ -27,7 +27,7 @@ impl Batching {
             patience: if batch.max > 1 { batch.wait_seconds } else { 0.0 },
             fixed: batch.seconds_per_batch,
             each: batch.seconds_per_item + batch.seconds_per_token * lengths.both(),
-            cpu,
+            before: cpu + service.wait_seconds_per_request,
             prepared: cpu_limit.map_or(f64::INFINITY, |cores| cores.max(0.01) / cpu),
         }
     }
@@ -49,7 +49,7 @@ impl Batching {
         } else {
             (0.0, self.seconds(1.0) / 2.0)
         };
-        Law { delay: self.cpu + self.fixed + self.each + waits, shared, most: self.most() }
+        Law { delay: self.before + self.fixed + self.each + waits, shared, most: self.most() }
     }
 
     /// What the GPU did for `finished` requests within `seconds`, and how many are on it on the average.

@@ -46,6 +46,7 @@ pub struct Flow {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // a scenario has a few of them
 enum State {
     Llm(LlmFlow),
     Training(TrainingRun),
@@ -86,6 +87,11 @@ impl Flow {
         };
         self.finished += finished;
         self.throughput = finished / tick.length();
+    }
+
+    /// The training run, if it is one.
+    pub fn run(&self) -> Option<&TrainingRun> {
+        if let State::Training(run) = &self.state { Some(run) } else { None }
     }
 
     /// Requests or samples that wait.

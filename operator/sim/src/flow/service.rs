@@ -154,7 +154,8 @@ impl ServiceFlow {
 /// Requests of equal length wait for half of what random ones would.
 fn pull_law(service: &Service, most: f64) -> Law {
     let gpu = service.gpu_seconds_per_request;
-    Law { delay: service.cpu_seconds_per_request + gpu, shared: gpu / 2.0, most }
+    let before = service.cpu_seconds_per_request + service.wait_seconds_per_request;
+    Law { delay: before + gpu, shared: gpu / 2.0, most }
 }
 
 /// Requests a second that one replica finishes at most.
@@ -170,6 +171,7 @@ pub(super) fn capacity(service: &Service, lengths: Lengths, cpu_limit: Option<f6
 fn pulled(service: &Service, cpu_limit: Option<f64>) -> f64 {
     let slots = f64::from(service.concurrency);
     let crowded = cpu_limit.map_or(1.0, |limit| ((slots - 1.0) / limit.max(0.01)).max(1.0));
-    let through = service.cpu_seconds_per_request * crowded + service.gpu_seconds_per_request;
+    let before = service.cpu_seconds_per_request * crowded + service.wait_seconds_per_request;
+    let through = before + service.gpu_seconds_per_request;
     (slots / through).min(1.0 / service.gpu_seconds_per_request)
 }

@@ -107,6 +107,7 @@ impl Service {
     fn check(&self) -> Result<(), Problem> {
         positive("gpuSecondsPerRequest", self.gpu_seconds_per_request)?;
         not_negative("cpuSecondsPerRequest", self.cpu_seconds_per_request)?;
+        not_negative("waitSecondsPerRequest", self.wait_seconds_per_request)?;
         positive("concurrency", f64::from(self.concurrency))?;
         not_negative("gpuMemoryMib", self.gpu_memory_mib)?;
         self.cpu_pool.as_ref().map_or(Ok(()), |pool| positive("cpuPool.cores", pool.cores))?;

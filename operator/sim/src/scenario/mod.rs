@@ -3,6 +3,7 @@
 mod arrivals;
 mod check;
 mod load;
+mod memory;
 mod model;
 mod nodes;
 mod series;
@@ -14,6 +15,7 @@ mod training;
 
 pub use arrivals::{Arrivals, Rate, Step, Trace};
 pub use load::ScenarioError;
+pub use memory::{Crash, End, Footprint};
 pub use model::{Llm, Model, Service, Tokenizer};
 pub use nodes::{Capacity, Cloud, NodeGroup, NodeTaint};
 pub use series::{Curve, Series};

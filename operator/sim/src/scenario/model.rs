@@ -79,6 +79,9 @@ pub struct Service {
     /// CPU time of a request before the GPU, seconds.
     #[serde(default)]
     pub cpu_seconds_per_request: f64,
+    /// Time of a request inside a replica before the GPU in which nothing of it works: it asks another service, seconds.
+    #[serde(default)]
+    pub wait_seconds_per_request: f64,
     /// Most requests inside one replica.
     pub concurrency: u32,
     /// GPU memory in use on each GPU, MiB.

@@ -1,7 +1,7 @@
 //! The causes of training: what a step needs of GPU, CPU, storage and links, and what goes wrong.
 
 use super::{
-    Span,
+    Crash, Footprint, Span,
     check::{Problem, not_negative, positive, share, under},
 };
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,13 @@ pub struct Training {
     /// Time after a replica turns Ready in which it compiles and tunes kernels; the group waits for it.
     #[serde(default)]
     pub warm_up: Span,
-    /// GPU memory in use on each GPU, MiB.
+    /// What a step needs of GPU memory; none means that there is enough.
+    #[serde(default)]
+    pub memory: Option<Footprint>,
+    /// What ends the processes of all replicas again and again; none means that nothing does.
+    #[serde(default)]
+    pub crash: Option<Crash>,
+    /// GPU memory in use on each GPU, MiB; of no effect beside `memory`.
     #[serde(default = "memory")]
     pub gpu_memory_mib: f64,
     /// Samples that wait when the scenario begins.
@@ -219,6 +225,8 @@ impl Training {
         self.cpu_pool.as_ref().map_or(Ok(()), |pool| positive("cpuPool.cores", pool.cores))?;
         self.storage.bytes_per_second.map_or(Ok(()), |rate| positive("storage.bytesPerSecond", rate))?;
         self.check_faults()?;
+        self.memory.as_ref().map_or(Ok(()), Footprint::check).map_err(|problem| under("memory", problem))?;
+        self.crash.map_or(Ok(()), Crash::check).map_err(|problem| under("crash", problem))?;
         not_negative("gpuMemoryMib", self.gpu_memory_mib)?;
         not_negative("backlog", self.backlog)
     }

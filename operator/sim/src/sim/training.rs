@@ -1,6 +1,7 @@
 //! Synchronous data-parallel training: a step takes the longest of GPU, loader and storage time.
 
 mod charge;
+mod crash;
 mod exchange;
 mod loader;
 mod loss;
@@ -13,6 +14,8 @@ use super::{
 };
 use crate::scenario::{Phase, Since, Training};
 use charge::Part;
+use crash::Process;
+pub use crash::{Ended, Outage};
 pub use pace::Pace;
 use std::collections::BTreeMap;
 
@@ -34,8 +37,15 @@ pub struct TrainingRun {
     pub began: f64,
     /// Samples and steps of each replica, by uid.
     pub progress: BTreeMap<String, Progress>,
-    /// Samples that made the model better.
+    /// Samples that made the model better, as far as it was not lost again.
     learned: f64,
+    /// Share of right answers in the last evaluation; none before the first.
+    pub quality: Option<f64>,
+    process: Process,
+    evaluations: u64,
+    /// What the last checkpoint holds of it.
+    saved: f64,
+    did: Doing,
     steps: f64,
 }
 
@@ -51,12 +61,14 @@ pub struct Progress {
 }
 
 /// What a group does at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doing {
+    Down,
     WarmingUp,
     Hanging,
     Checkpointing,
     Evaluating,
+    #[default]
     Training,
 }
 
@@ -85,7 +97,9 @@ impl TrainingRun {
         // Synchronous: all wait for the replica with the least CPU.
         let limit = ready.iter().filter_map(|replica| replica.cpu_limit).min_by(f64::total_cmp);
         let count = ready.len() as u32;
+        self.run_or_end(training, &ready, tick);
         let doing = self.doing(training, tick);
+        self.note(doing);
         let (pace, steps) = match doing {
             Doing::Training => self.train(training, Pace::of(training, count, limit), &ready, tick),
             Doing::Evaluating => {
@@ -102,7 +116,9 @@ impl TrainingRun {
             };
             let ledger = ledgers.entry(replica.uid.clone()).or_default();
             ledger.used += used;
-            ledger.level.gpu_memory_mib = training.gpu_memory_mib;
+            let used = training.memory.as_ref().map(|memory| memory.used(pace.at_once, f64::from(count)));
+            let held = used.unwrap_or(training.gpu_memory_mib);
+            ledger.level.gpu_memory_mib = if doing == Doing::Down { 0.0 } else { held };
             ledger.level.memory_bytes = 2.4e10;
             ledger.level.clock_lost = 1.0 - part.clock;
         }
@@ -120,7 +136,9 @@ impl TrainingRun {
         let within = |phase: Option<Phase>| {
             phase.is_some_and(|phase| middle % phase.every.seconds() >= phase.every.seconds() - phase.lasts.seconds())
         };
-        if self.progress.values().any(|one| warming(training, one, tick)) {
+        if self.process.is_down(tick.from) {
+            Doing::Down
+        } else if self.progress.values().any(|one| warming(training, one, tick)) {
             Doing::WarmingUp
         } else if training.hang.is_some_and(|hang| hang.holds(tick.from - self.began)) {
             Doing::Hanging
@@ -131,6 +149,48 @@ impl TrainingRun {
         } else {
             Doing::Training
         }
+    }
+
+    /// Ends the processes that are due to end.
+    fn run_or_end(&mut self, training: &Training, ready: &[&Replica], tick: Tick) {
+        let started = ready.iter().filter_map(|replica| self.progress.get(&replica.uid)).map(|one| one.since);
+        let started = started.fold(0.0, f64::max);
+        let uids = ready.iter().map(|replica| replica.uid.as_str());
+        if let Some(crash) = crash::due(training, ready.len() as u32)
+            && self.process.ends(crash, started, tick.from, uids)
+        {
+            // What was learned since must be learned again.
+            self.backlog += (self.learned - self.saved).max(0.0);
+            self.learned = self.saved;
+        }
+    }
+
+    /// Keeps what a checkpoint saved, and what an evaluation found.
+    fn note(&mut self, doing: Doing) {
+        match std::mem::replace(&mut self.did, doing) {
+            before if before == doing => {}
+            Doing::Checkpointing => self.saved = self.learned,
+            Doing::Evaluating => {
+                self.evaluations += 1;
+                self.quality = Some(loss::quality(self.learned, self.evaluations));
+            }
+            _ => {}
+        }
+    }
+
+    /// Samples that made the model better: where processes end again and again, those that a checkpoint holds.
+    pub fn useful(&self) -> f64 {
+        if self.process.outage.is_some() { self.saved } else { self.learned }
+    }
+
+    /// How processes ended so far, oldest first.
+    pub fn ends(&self) -> &[Ended] {
+        &self.process.ends
+    }
+
+    /// The last stretch without a process, if there was one.
+    pub fn outage(&self) -> Option<Outage> {
+        self.process.outage
     }
 
     /// Takes what the group can of the backlog; returns the pace and the steps that each replica made.
@@ -153,7 +213,7 @@ impl TrainingRun {
     fn learn(&mut self, training: &Training, samples: f64, steps: f64, tick: Tick) {
         let begun = tick.from - self.began;
         let holds = |since: Option<Since>| since.is_some_and(|since| since.holds(begun));
-        if !holds(training.plateaus) {
+        if !holds(training.plateaus) && !holds(training.diverges) {
             self.learned += samples;
         }
         self.steps += steps;
@@ -165,6 +225,7 @@ impl TrainingRun {
         let seconds = tick.length();
         let warm = |uid: &String| self.progress.get(uid).is_none_or(|one| !warming(training, one, tick));
         match doing {
+            Doing::Down => Usage::default(),
             Doing::WarmingUp if warm(&replica.uid) => Usage::default(),
             Doing::WarmingUp => charge::warm_up(replica.cpu_limit, seconds),
             Doing::Hanging => charge::hung(replica.cpu_limit, seconds),

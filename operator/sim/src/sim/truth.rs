@@ -9,6 +9,7 @@ pub(super) struct Mark {
     pub at: f64,
     pub arrived: f64,
     pub done: f64,
+    pub useful: f64,
     pub gpu_busy: BTreeMap<String, f64>,
 }
 
@@ -26,6 +27,10 @@ pub struct Truth {
     pub replicas_ready: usize,
     /// Requests or samples finished a second, over the last five seconds.
     pub throughput: f64,
+    /// Those of them that brought something, a second: samples that made the model better; below zero where what was
+    /// learned is lost.
+    #[serde(default)]
+    pub useful: f64,
     /// Share of time with a kernel on the GPUs, mean over the replicas and the last five seconds, 0–1.
     pub gpu_activity: f64,
     /// The last cause that was changed.
@@ -41,6 +46,7 @@ impl Truth {
         if seconds <= 0.0 {
             return truth;
         }
+        truth.useful = (last.useful - first.useful) / seconds;
         truth.throughput = ((last.done - first.done) / seconds).max(0.0);
         let busy: Vec<f64> =
             last.gpu_busy.iter().filter_map(|(uid, busy)| Some((busy - first.gpu_busy.get(uid)?) / seconds)).collect();

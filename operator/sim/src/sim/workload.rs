@@ -116,7 +116,8 @@ impl Running {
             State::Training(run) => run.samples,
             State::Service(pool) => pool.finished as f64,
         };
-        self.marks.push_back(Mark { at: tick.until, arrived: self.arrived, done, gpu_busy });
+        let useful = if let State::Training(run) = &self.state { run.useful() } else { done };
+        self.marks.push_back(Mark { at: tick.until, arrived: self.arrived, done, useful, gpu_busy });
         while self.marks.front().is_some_and(|mark| mark.at < tick.until - TRUTH_WINDOW) {
             self.marks.pop_front();
         }

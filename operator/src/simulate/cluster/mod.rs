@@ -14,6 +14,7 @@ use wellfed_engine::money::Money;
 use wellfed_engine::units::{Gpus, NodeName, PoolName};
 use wellfed_engine::world::{Node, Pool};
 use wellfed_sim::sim::Replica;
+use wellfed_sim::sim::training::Outage;
 
 /// The container of every pod that uses its GPUs.
 pub const CONTAINER: &str = "main";
@@ -111,6 +112,14 @@ impl Cluster {
             let bill = &mut self.bills[set.workload];
             bill.gpu_hours += gpu_hours;
             bill.cost += gpu_hours * self.pools[set.pool].price;
+        }
+    }
+
+    /// The processes in the pods of the workload number `workload` last ended and were last started again at these seconds,
+    /// as it is `now`.
+    pub fn restarts(&mut self, workload: usize, outage: Option<Outage>, now: f64) {
+        for set in self.sets.iter_mut().filter(|set| set.workload == workload) {
+            self.version += u64::from(set.restarts(outage, now));
         }
     }
 

@@ -8,6 +8,7 @@ use crate::simulate::scenario::{PodShape, Subject};
 use jiff::Timestamp;
 use wellfed_engine::units::PodName;
 use wellfed_engine::world::{Pod, PodState};
+use wellfed_sim::sim::training::Outage;
 use wellfed_sim::sim::{Replica, Stage};
 
 /// What runs at the start has run for this long, seconds.
@@ -26,6 +27,16 @@ pub struct Set {
     shape: PodShape,
     pods: Vec<VirtualPod>,
     made: u64,
+    process: Process,
+}
+
+/// The processes in the pods, which live and end together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Process {
+    /// They run since this second, or since their pods are Ready.
+    Up(f64),
+    /// They ended, and are not started again yet.
+    Down,
 }
 
 impl Set {
@@ -39,6 +50,7 @@ impl Set {
             shape: subject.pod.clone(),
             pods: Vec::new(),
             made: 0,
+            process: Process::Up(f64::NEG_INFINITY),
         };
         (0..asked).for_each(|_| set.make(-BEFORE));
         set
@@ -131,6 +143,16 @@ impl Set {
         changed
     }
 
+    /// Takes in when the processes of the pods ended; whether that changes what is seen of them.
+    pub fn restarts(&mut self, outage: Option<Outage>, now: f64) -> bool {
+        let process = match outage {
+            Some(outage) if now < outage.until => Process::Down,
+            Some(outage) => Process::Up(outage.until),
+            None => Process::Up(f64::NEG_INFINITY),
+        };
+        std::mem::replace(&mut self.process, process) != process
+    }
+
     /// GPUs that its pods hold.
     pub fn held(&self) -> u32 {
         let seated = self.pods.iter().filter(|pod| pod.seat.is_some()).count();
@@ -150,7 +172,10 @@ impl Set {
             let state = match pod.phase {
                 Phase::Pending => PodState::Pending { since: made },
                 Phase::Starting(_) => PodState::Starting { since: made },
-                Phase::Ready(since) => PodState::Ready { since: instant(start, since) },
+                Phase::Ready(since) => match self.process {
+                    Process::Up(up) => PodState::Ready { since: instant(start, since.max(up)) },
+                    Process::Down => PodState::Starting { since: made },
+                },
                 Phase::Draining(_) => PodState::Ended,
             };
             Pod { name: PodName(pod.name.clone()), state, bound: pod.seat.is_some() }

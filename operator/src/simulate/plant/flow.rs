@@ -8,6 +8,7 @@ use crate::simulate::scenario::Scenario;
 use std::collections::BTreeMap;
 use wellfed_sim::flow::{Flow, Inflow, Work};
 use wellfed_sim::scenario::{Change, Model, Telemetry, Workload};
+use wellfed_sim::sim::training::TrainingRun;
 use wellfed_sim::sim::{Ledger, Replica, Stage, Tick};
 
 /// Work played as a fluid.
@@ -85,6 +86,11 @@ impl Fluid {
                 }
             }
         }
+    }
+
+    /// The training run, if it is one.
+    pub fn run(&self, at: usize) -> Option<&TrainingRun> {
+        self.streams[at].flow.run()
     }
 
     /// What scrapers get to see.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use utilisation::Utilisation;
 use wellfed_sim::scenario::Telemetry;
 use wellfed_sim::sim::Replica;
+use wellfed_sim::sim::training::TrainingRun;
 
 /// Where one workload stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,6 +80,14 @@ impl Plant {
         match self {
             Self::Requests(requests) => requests.served(at, uid),
             Self::Flow(fluid) => fluid.served(at, uid),
+        }
+    }
+
+    /// The training run of the workload number `at`, if it trains.
+    pub fn run(&self, at: usize) -> Option<&TrainingRun> {
+        match self {
+            Self::Requests(requests) => requests.run(at),
+            Self::Flow(fluid) => fluid.run(at),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::simulate::scenario::Scenario;
 use std::collections::{BTreeMap, HashMap};
 use wellfed_sim::scenario::{self, Model, Telemetry};
 use wellfed_sim::sim::llm::LlmPool;
+use wellfed_sim::sim::training::TrainingRun;
 use wellfed_sim::sim::{Replica, Running, Sim, State};
 
 /// Work played request by request.
@@ -54,6 +55,11 @@ impl Requests {
         while self.sim.now() + self.tick / 2.0 < now {
             self.sim.step(replicas);
         }
+    }
+
+    /// The training run, if it is one.
+    pub fn run(&self, at: usize) -> Option<&TrainingRun> {
+        if let State::Training(run) = &self.sim.workloads()[at].state { Some(run) } else { None }
     }
 
     /// What scrapers get to see.

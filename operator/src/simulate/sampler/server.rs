@@ -64,17 +64,19 @@ fn of_batcher(batcher: &Batcher) -> Said {
             (Metric::QueueSeconds, (batcher.queue_seconds, finished)),
             (Metric::WholeSeconds, (batcher.queue_seconds + batcher.compute_seconds, finished)),
         ],
-        prompts: None,
+        prompts: Some(batcher.lengths.clone()),
     }
 }
 
 fn of_trainer(run: &TrainingRun, progress: &Progress) -> Said {
+    let told = [
+        (Metric::StepSeconds, run.pace.step),
+        (Metric::DataWaitSeconds, run.pace.data_wait()),
+        (Metric::Loss, run.loss),
+    ];
     Said {
-        gauges: vec![
-            (Metric::StepSeconds, run.pace.step),
-            (Metric::DataWaitSeconds, run.pace.data_wait()),
-            (Metric::Loss, run.loss),
-        ],
+        // An evaluation stands there until the next one is made.
+        gauges: told.into_iter().chain(run.quality.map(|quality| (Metric::Quality, quality))).collect(),
         counters: vec![(Metric::Throughput, progress.samples)],
         means: Vec::new(),
         prompts: None,

@@ -10,6 +10,7 @@ pub use manifest::LOOK_EVERY;
 pub use reader::Reader;
 
 use super::error::SimulateError;
+use super::lens::Lens;
 use crate::intent::Measure;
 use check::Checked;
 use jiff::Timestamp;
@@ -48,6 +49,8 @@ pub struct Scenario {
     pub changes: Vec<Change>,
     /// Relative paths begin here.
     pub folder: PathBuf,
+    /// What the gate's lane sees through; no file can say it.
+    pub lens: Lens,
 }
 
 /// One workload: what is wanted of it, and how it behaves.
@@ -107,6 +110,7 @@ impl Scenario {
             workloads,
             changes: file.changes,
             folder: folder.to_path_buf(),
+            lens: Lens::default(),
         })
     }
 

@@ -8,17 +8,22 @@ use serde_json::{Value, json};
 
 /// A workload that starves or works, whose GPUs another one uses too.
 pub fn shared(dice: &mut Dice, index: u64) -> Draft {
-    let draft = match index % 4 {
+    let draft = any(dice, index);
+    let other = Service { gpu: dice.real("neighbourGpuSeconds", 0.01, 0.05), cpu: 0.001, wait: 0.0, concurrency: 16 };
+    let busy = dice.real("neighbourLoad", 0.02, 0.5);
+    let arrivals = rate(busy * f64::from(draft.replicas) / other.gpu, &[], 1, 1);
+    Draft { neighbour: Some((other.json(), arrivals)), fault: Some(Fault::Shared), mend: Vec::new(), ..draft }
+}
+
+/// A workload that starves or works, by turns.
+pub fn any(dice: &mut Dice, index: u64) -> Draft {
+    match index % 4 {
         // What a trainer counts itself it counts on a shared GPU too; here nobody counts.
         0 => Draft { own_metrics: false, ..starved::data_loader(dice, 0) },
         1 => working::vision(dice, index),
         2 => served::serial_requests(dice, index),
         _ => working::training(dice, index),
-    };
-    let other = Service { gpu: dice.real("neighbourGpuSeconds", 0.01, 0.05), cpu: 0.001, concurrency: 16 };
-    let busy = dice.real("neighbourLoad", 0.02, 0.5);
-    let arrivals = rate(busy * f64::from(draft.replicas) / other.gpu, &[], 1, 1);
-    Draft { neighbour: Some((other.json(), arrivals)), fault: Some(Fault::Shared), mend: Vec::new(), ..draft }
+    }
 }
 
 /// A workload that starves or works, and an exporter that tells something else or nothing.

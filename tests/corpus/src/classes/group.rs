@@ -7,7 +7,7 @@ use crate::models::{Training, span};
 use serde_json::{Value, json};
 
 /// A trainer that its CPU and storage feed well, whose replicas share one batch if `share` says so.
-fn fed(dice: &mut Dice, index: u64, share: bool) -> (Training, Draft) {
+pub fn fed(dice: &mut Dice, index: u64, share: bool) -> (Training, Draft) {
     let limit = f64::from(dice.whole("cpuLimit", 4, 24));
     let training = Training { exchange: 0.0, ..parts::trainer(dice, limit) };
     let draft = parts::trained(dice, index, limit, training);

@@ -1,14 +1,18 @@
 //! The classes of scenarios: each draws its causes, and nothing that a meter shows.
 
 mod blind;
+mod garbled;
 mod group;
+mod late;
+mod lost;
+mod memory;
 mod parts;
 mod passing;
 mod served;
 mod starved;
 mod working;
 
-use crate::case::{Case, Draft, Exporter, Group, NEIGHBOUR, WORKLOAD};
+use crate::case::{Case, Draft, Exporter, Fault, Group, NEIGHBOUR, WORKLOAD};
 use crate::dice::{Dice, Half};
 use crate::models::span;
 use anyhow::{Context, Result};
@@ -44,9 +48,17 @@ pub const CLASSES: &[Class] = &[
     class("LaunchBound", Group::Cause("LaunchBound"), group::launch_bound),
     class("CommunicationBound", Group::Cause("CommunicationBound"), group::communication_bound),
     class("Straggler", Group::Cause("Straggler"), group::straggler),
+    class("MemoryBound", Group::Cause("MemoryBound"), memory::memory_bound),
+    class("GpuOutOfMemory", Group::Cause("GpuOutOfMemory"), memory::out_of_memory),
+    class("HostDeviceTransfer", Group::Cause("HostDeviceTransfer"), memory::copies),
+    class("LatencyNotQueueBound", Group::Cause("LatencyNotQueueBound"), late::late),
+    class("RunNotProgressing", Group::Cause("RunNotProgressing"), lost::no_progress),
     class("mild-loader", Group::Mild("DataLoader"), starved::mild_loader),
     class("thin-kernels-no-sm", Group::Mild("LaunchBound"), group::launch_bound_unseen),
     class("exchange-no-sm", Group::Mild("CommunicationBound"), group::communication_bound_unseen),
+    class("full-memory-no-sm", Group::Mild("MemoryBound"), memory::memory_bound_unseen),
+    class("copies-no-sm", Group::Mild("HostDeviceTransfer"), memory::copies_unseen),
+    class("remote-storage-uncounted", Group::Mild("Underused"), lost::unexplained),
     class("slow-tokeniser-busy-gpu", Group::Mild("CpuStage"), served::slow_tokeniser),
     class("small-batch", Group::Mild("SerialRequests"), served::small_batch),
     class("llm-prefill-heavy", Group::Working, working::prefill_heavy),
@@ -55,6 +67,10 @@ pub const CLASSES: &[Class] = &[
     class("llm-kv-limited", Group::Working, working::kv_limited),
     class("vision-service", Group::Working, working::vision),
     class("training-at-work", Group::Working, working::training),
+    class("training-sharded", Group::Working, memory::sharded),
+    class("all-throttled", Group::Working, working::throttled),
+    class("padded-batches", Group::Working, working::padding),
+    class("asks-other-services", Group::Working, working::asks_others),
     class("training-linked", Group::Working, group::linked),
     class("bursty", Group::Working, passing::bursty),
     class("warm-up", Group::Working, passing::warm_up),
@@ -64,6 +80,14 @@ pub const CLASSES: &[Class] = &[
     class("idle", Group::Idle, passing::idle),
     class("shared-device", Group::Unknown, blind::shared),
     class("broken-telemetry", Group::Unknown, blind::broken),
+    class("mig-utilisation-only", Group::Unknown, garbled::mig),
+    class("time-sliced-one-named", Group::Unknown, garbled::one_named),
+    class("scraped-twice", Group::Working, garbled::scraped_twice),
+    class("no-cpu-limit", Group::Working, garbled::unlimited),
+    class("unknown-makes", Group::Working, garbled::unknown_makes),
+    class("impossible-sample", Group::Working, garbled::impossible),
+    class("ended-pod-at-work", Group::Working, garbled::ended_at_work),
+    class("ended-pod-starved", Group::Cause("DataLoader"), garbled::ended_starved),
 ];
 
 /// Every scenario of `half`.
@@ -80,12 +104,22 @@ impl Class {
     /// Scenario `index` of this class.
     pub fn case(&self, half: Half, index: u64) -> Result<Case> {
         let mut dice = Dice::of(half, number(self.name), index);
-        let draft = (self.draw)(&mut dice, index);
+        let draft = fitted((self.draw)(&mut dice, index));
         let name = format!("{half:?}/{}/{index}", self.name);
         let text = scenario(&draft).to_string();
         let world = Scenario::parse(&text, &name, Path::new(".")).with_context(|| name.clone())?;
         Ok(Case { name, class: self.name, group: self.group, half, draft, world, drawn: dice.drawn })
     }
+}
+
+/// A trainer uses so much of its GPUs' memory, where nothing else is said of it: it fits on any.
+const HELD: f64 = 0.64;
+
+fn fitted(mut draft: Draft) -> Draft {
+    if let Some(training) = draft.model.get_mut("training") {
+        training["gpuMemoryMib"] = json!(HELD * parts::memory_of(draft.product));
+    }
+    draft
 }
 
 /// A number for a class that stays when others come and go.
@@ -99,7 +133,10 @@ fn scenario(draft: &Draft) -> Value {
     if !draft.own_metrics {
         own["telemetry"] = json!({"metrics": "Off"});
     }
-    let other = draft.neighbour.as_ref().map(|(model, arrivals)| workload(NEIGHBOUR, model, arrivals));
+    let mut other = draft.neighbour.as_ref().map(|(model, arrivals)| workload(NEIGHBOUR, model, arrivals));
+    if let (Some(Fault::OneNamed), Some(other)) = (draft.fault, &mut other) {
+        other["telemetry"] = json!({"gpu": "Off"});
+    }
     let changes = draft.changes.iter().map(|(at, path, value)| change(*at, path, value));
     json!({
         "tick": "250ms",

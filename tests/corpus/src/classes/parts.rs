@@ -5,12 +5,14 @@ use crate::dice::Dice;
 use crate::models::{Llm, Service, Training, nothing, rate};
 
 /// Products by the name that the driver gives them, and the bandwidth of their memory, bytes a second.
-const PRODUCTS: [(&str, f64); 4] = [
+pub const PRODUCTS: [(&str, f64); 4] = [
     ("NVIDIA H100 80GB HBM3", 3.35e12),
     ("NVIDIA H200", 4.8e12),
     ("NVIDIA A100-SXM4-80GB", 2.04e12),
     ("NVIDIA L40S", 0.864e12),
 ];
+/// Memory of each of them, MiB.
+const MEMORY: [f64; 4] = [81_559.0, 143_771.0, 81_920.0, 46_068.0];
 /// Bytes of a GiB.
 const GIB: f64 = 1_073_741_824.0;
 /// Launching the kernels of an iteration, ms.
@@ -19,6 +21,11 @@ const LAUNCHING: f64 = 4.0;
 const MINUTES: (u32, u32) = (24, 36);
 /// So many times the work of the whole scenario waits when training begins.
 const BACKLOG: f64 = 2.0;
+
+/// Memory of a GPU of `product`, MiB.
+pub fn memory_of(product: &str) -> f64 {
+    PRODUCTS.iter().zip(MEMORY).find(|((name, _), _)| *name == product).map_or(MEMORY[0], |(_, memory)| memory)
+}
 
 /// Prompt and answer lengths, and the largest batch, as ranges.
 pub struct Traffic {
@@ -76,7 +83,7 @@ pub fn trainer(dice: &mut Dice, limit: f64) -> Training {
 pub fn service(dice: &mut Dice, limit: f64) -> Service {
     let gpu = dice.real("gpuSecondsPerRequest", 0.02, 0.08);
     let cpu = dice.real("cpuNeeded", 0.1, 0.5) * limit * gpu;
-    Service { gpu, cpu, concurrency: dice.whole("concurrency", 24, 64) }
+    Service { gpu, cpu, wait: 0.0, concurrency: dice.whole("concurrency", 24, 64) }
 }
 
 /// What all drafts of serving have: replicas, a limit of their CPU, a target.
@@ -118,6 +125,9 @@ fn blank(dice: &mut Dice, index: u64, work: Work, product: &'static str) -> Draf
         minutes,
         phases: Vec::new(),
         fault: None,
+        slo: None,
+        sharded: false,
+        ended: Vec::new(),
         cause_from: 0.0,
         mend: Vec::new(),
         seed: dice.seed(),

@@ -7,7 +7,7 @@ use crate::models::{Training, rate, span};
 use serde_json::{Value, json};
 
 /// A chat, a vision service or a training run that is at work, by turns.
-fn at_work(dice: &mut Dice, index: u64) -> Draft {
+pub fn at_work(dice: &mut Dice, index: u64) -> Draft {
     match index % 3 {
         0 => working::mixed(dice, index),
         1 => working::vision(dice, index),

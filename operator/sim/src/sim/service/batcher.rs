@@ -76,7 +76,7 @@ impl Batcher {
         let cpu = service.cpu_seconds_per_request;
         let next = self.cpu_free + cpu_limit.map_or(0.0, |cores| cpu / cores.max(0.01));
         self.cpu_free = next.max(request.at.max(self.from) + cpu);
-        self.waiting.push_back((self.cpu_free, request));
+        self.waiting.push_back((self.cpu_free + service.wait_seconds_per_request, request));
         self.lengths.observe(tokens(&request));
     }
 

@@ -56,7 +56,7 @@ impl Server {
         // Who left before the start is among them until the step is over, and uses no core.
         let inside = self.leaves.len() - self.leaves.partition_point(|(at, _)| *at <= start);
         let crowded = cpu_limit.map_or(1.0, |limit| (inside as f64 / limit.max(0.01)).max(1.0));
-        let ready = start + service.cpu_seconds_per_request * crowded;
+        let ready = start + service.cpu_seconds_per_request * crowded + service.wait_seconds_per_request;
         let begin = ready.max(self.gpu_free);
         self.gpu_free = begin + service.gpu_seconds_per_request;
         self.leaves.push_back((self.gpu_free, request));

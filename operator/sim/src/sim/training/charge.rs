@@ -60,7 +60,7 @@ fn kernels(training: &Training, pace: &Pace, clock: f64, steps: f64) -> Usage {
     let own = pace.compute / clock;
     let spin = pace.front - pace.copy - own.max(pace.launch) + pace.exchange;
     let fill = training.launch.as_ref().map_or(1.0, |launch| pace.compute / launch.kernels_per_step / FULL_KERNEL);
-    let work = own * fill.min(1.0);
+    let work = own * fill.min(1.0) * pace.fill;
     let (tensor, fp32) = PIPES[usize::from(training.precision == Precision::Fp32)];
     Usage {
         gpu_busy: steps * (own + spin),

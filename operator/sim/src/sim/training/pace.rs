@@ -24,8 +24,12 @@ pub struct Pace {
     pub compute: f64,
     /// Time in which the CPU starts them, seconds.
     pub launch: f64,
-    /// Time in which kernels wait for copies between host and GPU, seconds.
+    /// Time in which kernels wait for copies between host and GPU, or for the allocator of GPU memory, seconds.
     pub copy: f64,
+    /// Share of the card that kernels fill, as far as the samples computed at once decide it.
+    pub fill: f64,
+    /// Samples computed at once.
+    pub at_once: f64,
     /// Time until the slowest replica has computed, seconds.
     pub front: f64,
     /// Gradient exchange in it, seconds.
@@ -47,13 +51,18 @@ impl Pace {
         let count = f64::from(count.max(1));
         let samples = training.global_batch.map_or(training.samples_per_step, |batch| batch / count);
         let slower = if training.precision == Precision::Fp32 { FP32_SLOWDOWN } else { 1.0 };
-        let compute = training.gpu_seconds_per_step * slower * samples / training.samples_per_step;
+        let at_once = training.memory.as_ref().and_then(|memory| memory.at_once(samples, count)).unwrap_or(samples);
+        let fill = training.memory.as_ref().map_or(1.0, |memory| (at_once / memory.full_samples).min(1.0));
+        // Kernels that fill half of the card take as long as those that fill it.
+        let compute = training.gpu_seconds_per_step * slower * samples / training.samples_per_step / fill;
         let launch = training.launch.as_ref().map_or(0.0, |launch| launch.kernels_per_step * launch.seconds_per_kernel);
         let slowest = training.slow.as_ref().filter(|slow| slow.replicas > 0).map_or(1.0, |slow| slow.clock);
         let copy = training.transfer.as_ref().map_or(0.0, |copy| copy.bytes_per_step / copy.bytes_per_second);
+        let copy = copy + training.memory.as_ref().map_or(0.0, |memory| memory.stall_seconds * samples / at_once);
         let front = (compute / slowest).max(launch) + copy;
         let ring = Ring::of(training, count, compute);
-        let gpu = Self { samples, compute, launch, copy, front, exchange: ring.seconds, ring, ..Self::default() };
+        let exchange = ring.seconds;
+        let gpu = Self { samples, compute, launch, copy, fill, at_once, front, exchange, ring, ..Self::default() };
         gpu.fed(training, count, limit)
     }
 
@@ -64,6 +73,8 @@ impl Pace {
         light.loader.cpu_seconds_per_sample *= FORWARD;
         light.communication_fraction = 0.0;
         light.exchange = None;
+        // Nothing is kept for a way back.
+        light.memory = None;
         light.launch.iter_mut().for_each(|launch| launch.kernels_per_step *= FORWARD);
         Self::of(&light, count, limit)
     }

@@ -1,0 +1,60 @@
+//! One scenario in the loop.
+
+use super::scenario::scenario;
+use crate::case::Case;
+use anyhow::{Context, Result};
+use wellfed::simulate::{Policy, play};
+use wellfed_engine::decision::{Decision, Step};
+use wellfed_engine::gate::Verdict;
+use wellfed_engine::rules::RuleName;
+
+/// How one scenario went with replicas that follow what is decided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Looped {
+    /// When demand first exceeded its target, seconds since the start.
+    pub asked: Option<f64>,
+    /// The rules that refused, each with the second at which it first did.
+    pub refusals: Vec<(RuleName, f64)>,
+    /// Replicas at the start.
+    pub began: u32,
+    /// Replicas asked for at the end.
+    pub ended: u32,
+    /// Replicas beyond those at the start, times hours.
+    pub grown: f64,
+    /// Replicas that the gate held back, times hours.
+    pub held: f64,
+}
+
+/// Plays `case` in the loop with the defaults of its class; none where the harness has no room for it.
+pub fn played(case: &Case) -> Result<Option<Looped>> {
+    let Some(scenario) = scenario(case)? else { return Ok(None) };
+    let mut looped = Looped { began: case.draft.replicas, ended: case.draft.replicas, ..Looped::default() };
+    let hours = scenario.cycle / 3600.0;
+    play(&scenario, Policy::Wellfed, &mut |world, decisions| {
+        let second = world.now.duration_since(scenario.start).as_secs_f64();
+        for decision in decisions {
+            looped.note(decision, second, hours);
+        }
+    })
+    .with_context(|| case.name.clone())?;
+    Ok(Some(looped))
+}
+
+impl Looped {
+    /// Takes in one decision that holds for so many `hours`.
+    fn note(&mut self, decision: &Decision, second: f64, hours: f64) {
+        if self.asked.is_none() && decision.memory.demand_above_since.is_some() {
+            self.asked = Some(second);
+        }
+        if let Verdict::Refuse { rule, .. } = decision.verdict
+            && self.refusals.iter().all(|(other, _)| *other != rule)
+        {
+            self.refusals.push((rule, second));
+        }
+        let gate = decision.steps.iter().find(|record| record.step == Step::Gate);
+        let held = gate.map_or(0, |record| record.before.0.saturating_sub(record.after.0));
+        self.held += f64::from(held) * hours;
+        self.grown += f64::from(decision.number.0.saturating_sub(self.began)) * hours;
+        self.ended = decision.number.0;
+    }
+}
