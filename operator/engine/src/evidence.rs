@@ -32,9 +32,12 @@ pub struct Evidence {
     pub expected_gpus: u32,
     /// The physical GPUs (or MIG instances) seen.
     pub gpus: Vec<GpuEvidence>,
-    /// The GPU containers of its warm pods, all of them: one without samples is listed with none. After them those of other
-    /// pods that ended within the window, which have nothing but their exits.
+    /// The GPU containers of its warm pods, all of them: one without samples is listed with none.
     pub containers: Vec<ContainerEvidence>,
+    /// How often the GPU containers of its other pods ended, one entry for each pod where one did. A container that keeps
+    /// ending is never warm, and its ends are all that is known of it.
+    #[serde(default)]
+    pub ended: Vec<Exits>,
     /// What its warm pods serve by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub servers: Vec<ServerEvidence>,
@@ -122,6 +125,12 @@ impl GpuEvidence {
         self.engine.or(stand_in).filter(|_| !self.contradicts())
     }
 
+    /// Whether at least the share `coverage` of the samples of its activity is there: of a number between 0 and 1 each one
+    /// that is missing widens the span by its share.
+    pub fn is_known(&self, coverage: f64) -> bool {
+        self.activity().is_some_and(|activity| activity.high - activity.low <= 1.0 - coverage + ROUNDING)
+    }
+
     /// Counters that can't be true. Either way they do not tell whether GPUs wait for data.
     pub fn contradicts(&self) -> bool {
         self.never_moved() || self.works_unseen()
@@ -143,6 +152,9 @@ impl GpuEvidence {
         works && self.engine.is_some_and(|engine| engine.low < 0.3)
     }
 }
+
+/// What sums of samples may be off.
+const ROUNDING: f64 = 1e-9;
 
 /// One GPU container's means over the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -187,6 +199,11 @@ impl Evidence {
     /// Whether at least the share `most` of the containers satisfy `test`.
     pub fn most_containers(&self, test: impl Fn(&ContainerEvidence) -> bool) -> bool {
         self.most(self.containers.iter().filter(|one| test(one)).count(), self.containers.len())
+    }
+
+    /// The exits of each container that is known, warm or not.
+    pub fn exits(&self) -> impl Iterator<Item = Exits> {
+        self.containers.iter().map(|one| one.exits).chain(self.ended.iter().copied())
     }
 
     /// Whether at least the share `most` of the servers satisfy `test`.

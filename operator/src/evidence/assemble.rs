@@ -14,23 +14,30 @@ use jiff::SignedDuration;
 use wellfed_engine::evidence::{ContainerEvidence, Evidence};
 use wellfed_engine::span::Span;
 
-/// The samples of one thing, one place a look, and how many there should be.
+/// The samples of one thing, one place for each look that there should be.
 pub(super) struct Samples<'a> {
+    looks: Vec<Option<&'a Look>>,
     rows: Vec<Option<Row<'a>>>,
-    expected: usize,
     values: Vec<f64>,
 }
 
 impl<'a> Samples<'a> {
-    fn expecting(expected: usize) -> Self {
-        Self { rows: Vec::new(), expected, values: Vec::new() }
+    /// Of these looks, oldest first. One that was never taken is a missing sample too, in its own place.
+    fn of(looks: &[&'a Look], interval: SignedDuration) -> Self {
+        let mut places: Vec<Option<&'a Look>> = Vec::with_capacity(looks.len());
+        for look in looks {
+            let place = looks_in(look.at.duration_since(looks[0].at), interval);
+            places.resize(places.len().max(place), None);
+            places.push(Some(*look));
+        }
+        Self { looks: places, rows: Vec::new(), values: Vec::new() }
     }
 
     /// Turns to one thing of a pod.
-    fn turn(&mut self, looks: &[&'a Look], subject: Subject, pod: Option<Id>, thing: Option<Id>) {
+    fn turn(&mut self, subject: Subject, pod: Option<Id>, thing: Option<Id>) {
         self.rows.clear();
-        let found = |look: &&'a Look| look.row(subject, pod?, thing?);
-        self.rows.extend(looks.iter().map(found));
+        let found = |look: &Option<&'a Look>| look.as_ref()?.row(subject, pod?, thing?);
+        self.rows.extend(self.looks.iter().map(found));
     }
 
     /// What there is of a metric, oldest first.
@@ -43,7 +50,7 @@ impl<'a> Samples<'a> {
         let mut values = std::mem::take(&mut self.values);
         values.clear();
         values.extend(self.each(metric));
-        let span = Span::of(&values, self.expected, metric.largest());
+        let span = Span::of(&values, self.rows.len(), metric.largest());
         self.values = values;
         span
     }
@@ -63,6 +70,7 @@ impl History {
             expected_gpus: 0,
             gpus: Vec::new(),
             containers: Vec::new(),
+            ended: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
             slo_breached: workload.slo_breached,
@@ -84,9 +92,7 @@ impl History {
         }
         // Looks at replicas that were cold cover nothing.
         evidence.covered = covered(judged, self.interval);
-        // A container that keeps ending is never warm, and its end is all that is known of it.
-        let others = counts.into_values().map(|exits| ContainerEvidence { exits, ..ContainerEvidence::default() });
-        evidence.containers.extend(others);
+        evidence.ended = counts.into_values().collect();
         Some(evidence)
     }
 
@@ -96,14 +102,11 @@ impl History {
     }
 
     fn add(&self, evidence: &mut Evidence, workload: &Watched, pod: &WatchedPod, looks: &[&Look]) {
-        // A look that was never taken is a missing sample too.
-        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
-        let expected = looks.len().max(looks_in(span, self.interval) + 1);
         let id = self.pod(&workload.namespace, &pod.name);
-        let mut samples = Samples::expecting(expected);
+        let mut samples = Samples::of(looks, self.interval);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
         self.add_gpus(evidence, id.map(|id| (id, pod.ready_since)), looks, &mut samples);
-        samples.turn(looks, Subject::Container, id, self.container(&pod.container));
+        samples.turn(Subject::Container, id, self.container(&pod.container));
         let container = ContainerEvidence {
             cores: samples.mean(Metric::Cores),
             limit: pod.cpu_limit,
@@ -112,7 +115,7 @@ impl History {
             io_pressure: samples.mean(Metric::IoPressure),
             ..ContainerEvidence::default()
         };
-        samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
+        samples.turn(Subject::Server, id, Some(super::slice::WHOLE));
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
         evidence.containers.push(ContainerEvidence { network, ..container });
         evidence.servers.push(self.server(id, &mut samples));

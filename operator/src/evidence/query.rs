@@ -1,9 +1,12 @@
 //! The question for each metric, in `PromQL`.
 
+use super::bounds::LARGEST_MEMORY;
 use super::metric::Metric;
 use super::names;
 use crate::config::TrainerNames;
 
+/// No field of bits is larger.
+const LARGEST_BITS: u16 = u16::MAX;
 /// What tells GPUs and their pods apart, under all of the label schemes that scraping gives.
 const GPU: &str = "namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID";
 
@@ -34,28 +37,37 @@ impl Metric {
         }
     }
 
+    /// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
+    /// in lower case.
+    fn of_link(self, gauge: &str, counter: Option<&str>, window: &str) -> String {
+        let by = format!("{GPU}, gpu_uuid");
+        let gauge = mean_of_gpu(&by, gauge, self.sent(), window);
+        counter
+            .map_or_else(|| gauge.clone(), |name| format!("{gauge} or max by ({by}) ({})", over("rate", name, window)))
+    }
+
     /// The question of a metric whose names are the same everywhere.
     fn shared_query(self, window: &str) -> String {
-        let gpu = |names: &[&str]| of_gpu("avg_over_time", names, window);
+        let gpu = |names: &[&str]| first(names, |name| mean_of_gpu(GPU, name, self.sent(), window));
         let server = |function: &str, names: &[&str]| of_server("sum", function, names, window);
         match self {
             Self::Util => gpu(names::UTIL),
             Self::Engine => gpu(names::ENGINE),
-            Self::Swing => of_gpu("stddev_over_time", names::ENGINE, window),
+            Self::Swing => first(names::ENGINE, |name| max_of_gpu(&over("stddev_over_time", name, window))),
             Self::Sm => gpu(names::SM),
             Self::Dram => gpu(names::DRAM),
             Self::Tensor => gpu(names::TENSOR),
             Self::Fp32 => gpu(names::FP32),
-            Self::PcieRx => of_link(names::PCIE_RX.0, Some(names::PCIE_RX.1), window),
-            Self::PcieTx => of_link(names::PCIE_TX.0, Some(names::PCIE_TX.1), window),
-            Self::NvlinkRx => of_link(names::NVLINK_RX, None, window),
-            Self::NvlinkTx => of_link(names::NVLINK_TX, None, window),
-            Self::Memory => memory(window),
+            Self::PcieRx => self.of_link(names::PCIE_RX.0, Some(names::PCIE_RX.1), window),
+            Self::PcieTx => self.of_link(names::PCIE_TX.0, Some(names::PCIE_TX.1), window),
+            Self::NvlinkRx => self.of_link(names::NVLINK_RX, None, window),
+            Self::NvlinkTx => self.of_link(names::NVLINK_TX, None, window),
+            Self::Memory => format!("{} or {}", gpu(names::MEMORY), memory_share(window)),
             Self::Clock => gpu(names::CLOCK),
             // The product tells the limit of its board where the exporter does not.
-            Self::Power => first(names::POWER, |name| {
-                format!("max by ({GPU}, modelName) ({})", over("avg_over_time", name, window))
-            }),
+            Self::Power => {
+                first(names::POWER, |name| mean_of_gpu(&format!("{GPU}, modelName"), name, self.sent(), window))
+            }
             Self::PowerLimit => gpu(names::POWER_LIMIT),
             Self::ClocksHeld => clocks_held(),
             Self::Cores => of_container("rate", "container_cpu_usage_seconds_total", window),
@@ -109,28 +121,32 @@ fn over(function: &str, name: &str, window: &str) -> String {
     format!("{function}({name}[{window}])")
 }
 
-fn of_gpu(function: &str, names: &[&str], window: &str) -> String {
-    first(names, |name| max_of_gpu(&over(function, name, window)))
+/// The mean of a gauge of a GPU, told apart `by` labels; or, where a sample in it can't be a measurement, that sample: it
+/// would be lost in the mean, and so it is the answer that is not believed.
+fn mean_of_gpu(by: &str, name: &str, bounds: (f64, f64), window: &str) -> String {
+    let mean = format!("max by ({by}) ({})", over("avg_over_time", name, window));
+    format!("{} or {mean}", impossible(by, name, bounds, window))
+}
+
+/// The sample of a gauge of a GPU that lies out of bounds the most, where one does.
+fn impossible(by: &str, name: &str, (smallest, largest): (f64, f64), window: &str) -> String {
+    let most =
+        |aggregate: &str| format!("{aggregate} by ({by}) ({})", over(&format!("{aggregate}_over_time"), name, window));
+    format!("{} > {largest} or {} < {smallest}", most("max"), most("min"))
 }
 
 fn max_of_gpu(values: &str) -> String {
     format!("max by ({GPU}) ({values})")
 }
 
-/// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
-/// in lower case.
-fn of_link(gauge: &str, counter: Option<&str>, window: &str) -> String {
-    let of = |function: &str, name: &str| format!("max by ({GPU}, gpu_uuid) ({})", over(function, name, window));
-    let gauge = of("avg_over_time", gauge);
-    counter.map_or_else(|| gauge.clone(), |counter| format!("{gauge} or {}", of("rate", counter)))
-}
-
 /// What is in use of what can be used.
-fn memory(window: &str) -> String {
+fn memory_share(window: &str) -> String {
     let used = over("avg_over_time", names::MEMORY_USED, window);
     let free = over("avg_over_time", names::MEMORY_FREE, window);
     let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
-    format!("{} or {share}", of_gpu("avg_over_time", names::MEMORY, window))
+    let impossible =
+        first(&[names::MEMORY_USED, names::MEMORY_FREE], |name| impossible(GPU, name, (0.0, LARGEST_MEMORY), window));
+    format!("{impossible} or {share}")
 }
 
 fn of_container(function: &str, name: &str, window: &str) -> String {
@@ -164,13 +180,16 @@ fn of_trainer(names: &[String], window: &str) -> String {
     format!("{} or {}", mean_of(names, window), of_server("avg", "avg_over_time", names, window))
 }
 
-/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero.
+/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero. Of a
+/// sentinel none of these bits is set.
 fn clocks_held() -> String {
     let bits = |name: &str| {
         let bits = names::HOLDING_BITS.map(|bit| format!("floor({name} / {bit}) % 2"));
         max_of_gpu(&bits.join(" + "))
     };
-    format!("clamp_max({} or {}, 1)", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS))
+    let impossible = first(names::CLOCK_REASONS, |name| format!("{} > {LARGEST_BITS}", max_of_gpu(name)));
+    let held = format!("{} or {}", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS));
+    format!("{impossible} or clamp_max({held}, 1)")
 }
 
 #[cfg(test)]
@@ -195,7 +214,15 @@ mod tests {
         assert_eq!(
             asked(Metric::Sm),
             "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+             (max_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) > 1 or \
+             min by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+             (min_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) < 0 or \
+             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
              (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) or \
+             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+             (max_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s])) > 1 or \
+             min by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
+             (min_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s])) < 0 or \
              max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID) \
              (avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s]))"
         );

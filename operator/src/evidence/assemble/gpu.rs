@@ -34,7 +34,7 @@ impl History {
         boards.sort_unstable_by_key(|board| self.boards.name(*board));
         boards.dedup();
         for board in boards {
-            samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
+            samples.turn(Subject::Gpu, Some(pod), Some(board));
             let shared = self.is_shared(board, pod, ready);
             evidence.gpus.push(GpuEvidence { shared, ..self.gpu(board, samples) });
         }
@@ -44,8 +44,9 @@ impl History {
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
         let power = self.power(board, samples).filter(|_| whole);
+        // Of a MIG instance the exporter sends the board's, which others use too, and its utilisation reads zero.
+        let boards_own = |field: Option<Span>| field.filter(|_| whole);
         let measured = GpuEvidence {
-            // Of a MIG instance these are the whole board's, which others use too.
             power,
             power_lost: whole && power.is_none() && self.knew_power(board),
             nvlink: product.and_then(|product| {
@@ -56,18 +57,19 @@ impl History {
                 let traffic = busier(samples.mean(Metric::PcieRx), samples.mean(Metric::PcieTx));
                 of_peak(traffic?, product.pcie?)
             }),
-            pcie_rx: samples.mean(Metric::PcieRx),
+            pcie_rx: boards_own(samples.mean(Metric::PcieRx)),
             memory: samples.mean(Metric::Memory),
             memory_swing: memory_swing(samples),
-            clock: samples.mean(Metric::Clock),
+            clock: boards_own(samples.mean(Metric::Clock)),
             product: self.product(board).and_then(Board::number),
-            clocks_held: samples.mean(Metric::ClocksHeld),
+            clocks_held: boards_own(samples.mean(Metric::ClocksHeld)),
             ..GpuEvidence::default()
         };
-        let activity = if is_frozen(samples) { GpuEvidence::default() } else { activity(samples) };
+        let frozen = self.ever(board, Metric::Power) && is_frozen(samples);
+        let activity = if frozen { GpuEvidence::default() } else { activity(samples) };
         let lost = |field: Option<Span>, metric| field.is_none() && self.ever(board, metric);
         GpuEvidence {
-            util: activity.util,
+            util: boards_own(activity.util),
             engine: activity.engine,
             engine_lost: lost(activity.engine, Metric::Engine),
             sm: activity.sm,
@@ -136,7 +138,7 @@ fn swing(samples: &Samples<'_>) -> Option<Span> {
     }
     let mean = pairs().map(|(engine, _)| engine).sum::<f64>() / count as f64;
     let squares: f64 = pairs().map(|(engine, swing)| swing.mul_add(swing, (engine - mean).powi(2))).sum();
-    Some(deviation(squares, count, samples.expected))
+    Some(deviation(squares, count, samples.rows.len()))
 }
 
 /// The same of the memory in use, between the looks alone.
@@ -147,7 +149,7 @@ fn memory_swing(samples: &Samples<'_>) -> Option<Span> {
         return None;
     }
     let mean = used().sum::<f64>() / count as f64;
-    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.expected))
+    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.rows.len()))
 }
 
 /// From the sum of the squares of `count` distances from the mean, of `expected` that there should be.
@@ -158,30 +160,32 @@ fn deviation(squares: f64, count: usize, expected: usize) -> Span {
 }
 
 /// Every activity stands still to the last digit while the power moves, or the power stands still with it: the exporter
-/// sends what it read long ago.
+/// sends what it read long ago. Of a GPU whose power was never seen there is nothing to hold it against.
 fn is_frozen(samples: &Samples<'_>) -> bool {
     // A board's power is never the same for minutes, not even at rest.
-    let stuck = |metric: &Metric| stands_for(samples, *metric) >= STUCK_FROM || samples.each(*metric).next().is_none();
-    let power_stuck = stands_for(samples, Metric::Power) >= STUCK_FROM;
-    (power_stuck && ACTIVITY.iter().all(stuck)) || stands_against_power(samples)
+    let stuck = |metric: &Metric| stands_for(samples, *metric) >= STUCK_FROM;
+    (stuck(&Metric::Power) && ACTIVITY.iter().all(stuck)) || (power_may_move(samples) && stands_at_work(samples))
 }
 
-/// Samples at the end that are the same to the last digit.
+/// Places at the end that are the same to the last digit; one that is missing may have been.
 fn stands_for(samples: &Samples<'_>, metric: Metric) -> usize {
     let mut last = None;
-    samples
-        .each(metric)
-        .fold(0, |run, value| if last.replace(value.to_bits()) == Some(value.to_bits()) { run + 1 } else { 1 })
+    let alike = |row: &&Option<super::Row<'_>>| {
+        let value = row.as_ref().and_then(|row| row.get(metric.column())).map(f64::to_bits);
+        value.is_none_or(|value| *last.get_or_insert(value) == value)
+    };
+    samples.rows.iter().rev().take_while(alike).count()
 }
 
-fn stands_against_power(samples: &Samples<'_>) -> bool {
-    let (least, most) = samples
-        .each(Metric::Power)
-        .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
-    // Without power there is nothing to hold it against.
-    if most - least < POWER_MOVES * most || most <= 0.0 {
-        return false;
-    }
+/// Whether the power moved, or samples of it are missing that may have.
+fn power_may_move(samples: &Samples<'_>) -> bool {
+    let watts = || samples.each(Metric::Power);
+    let (least, most) = watts().fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
+    watts().count() < samples.rows.len() || most - least >= POWER_MOVES * most
+}
+
+/// Whether all that there is of every activity is one number, and not all of these numbers are nothing or everything.
+fn stands_at_work(samples: &Samples<'_>) -> bool {
     let mut works = false;
     let stands = |metric: &Metric| {
         let mut values = samples.each(*metric);
@@ -189,6 +193,5 @@ fn stands_against_power(samples: &Samples<'_>) -> bool {
         works |= first > 0.0 && first < 1.0;
         values.all(|value| value.to_bits() == first.to_bits())
     };
-    let longest = ACTIVITY.iter().map(|metric| samples.each(*metric).count()).max().unwrap_or(0);
-    longest >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
+    samples.rows.len() >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
 }
