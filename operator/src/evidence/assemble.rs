@@ -26,7 +26,8 @@ impl<'a> Samples<'a> {
     fn of(looks: &[&'a Look], interval: SignedDuration) -> Self {
         let mut places: Vec<Option<&'a Look>> = Vec::with_capacity(looks.len());
         for look in looks {
-            let place = looks_in(look.at.duration_since(looks[0].at), interval);
+            // A little early is not too early.
+            let place = looks_in(look.at.duration_since(looks[0].at) + interval / 10, interval);
             places.resize(places.len().max(place), None);
             places.push(Some(*look));
         }

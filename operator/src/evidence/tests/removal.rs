@@ -71,6 +71,8 @@ enum Course {
     StillLately,
     Jitters,
     Moves,
+    /// In one minute, and else jitters.
+    MovesOnce,
     Never,
 }
 
@@ -80,6 +82,8 @@ impl Course {
             Self::Still => Some(1.0),
             Self::StillLately => Some(if minute > 5 { 1.0 } else { 1.0 + 0.001 * minute as f64 }),
             Self::Jitters => Some(1.0 + 0.001 * minute as f64),
+            Self::MovesOnce if minute == 4 => Some(1.4),
+            Self::MovesOnce => Self::Jitters.at(minute),
             Self::Moves => Some(if minute % 2 == 0 { 1.0 } else { 1.4 }),
             Self::Never => None,
         }
@@ -119,6 +123,7 @@ fn what_stands_still_is_frozen_where_its_power_does_not_speak_against_it() {
     for frozen in [
         (Course::Still, Course::Still),
         (Course::Still, Course::Moves),
+        (Course::Still, Course::MovesOnce),
         (Course::StillLately, Course::StillLately),
         (Course::StillLately, Course::Still),
     ] {
@@ -130,11 +135,13 @@ fn what_stands_still_is_frozen_where_its_power_does_not_speak_against_it() {
 fn where_activity_stands_still_and_one_sample_of_power_is_gone_nobody_knows_whether_it_moved() {
     assert!(!refused(&little(Course::Still, Course::Jitters, &[(4, Some(Metric::Power))])));
     assert!(!refused(&little(Course::Still, Course::Jitters, &[(4, None)])));
+    assert!(!refused(&little(Course::Still, Course::MovesOnce, &[(4, Some(Metric::Power))])), "the one that told");
     assert!(refused(&little(Course::Jitters, Course::Jitters, &[(4, Some(Metric::Power))])), "the control");
 }
 
 fn course() -> impl Strategy<Value = Course> {
-    prop::sample::select(vec![Course::Still, Course::StillLately, Course::Jitters, Course::Moves, Course::Never])
+    let jittering = [Course::Jitters, Course::Moves, Course::MovesOnce];
+    prop::sample::select([&[Course::Still, Course::StillLately, Course::Never][..], &jittering].concat())
 }
 
 /// A sample, or (of a look between the others) the whole look.
