@@ -14,31 +14,29 @@ use jiff::SignedDuration;
 use wellfed_engine::evidence::{ContainerEvidence, Evidence};
 use wellfed_engine::span::Span;
 
-/// The samples of one thing, one place for each look that there should be.
+/// The samples of one thing, one place for each look that there should be, and how many there should be.
 pub(super) struct Samples<'a> {
-    looks: Vec<Option<&'a Look>>,
     rows: Vec<Option<Row<'a>>>,
+    expected: usize,
+    interval: SignedDuration,
     values: Vec<f64>,
 }
 
 impl<'a> Samples<'a> {
-    /// Of these looks, oldest first. One that was never taken is a missing sample too, in its own place.
-    fn of(looks: &[&'a Look], interval: SignedDuration) -> Self {
-        let mut places: Vec<Option<&'a Look>> = Vec::with_capacity(looks.len());
-        for look in looks {
-            // A little early is not too early.
-            let place = looks_in(look.at.duration_since(looks[0].at) + interval / 10, interval);
-            places.resize(places.len().max(place), None);
-            places.push(Some(*look));
-        }
-        Self { looks: places, rows: Vec::new(), values: Vec::new() }
+    fn expecting(expected: usize, interval: SignedDuration) -> Self {
+        Self { rows: Vec::new(), expected, interval, values: Vec::new() }
     }
 
-    /// Turns to one thing of a pod.
-    fn turn(&mut self, subject: Subject, pod: Option<Id>, thing: Option<Id>) {
+    /// Turns to one thing of a pod. A look that was never taken leaves its place empty.
+    fn turn(&mut self, looks: &[&'a Look], subject: Subject, pod: Option<Id>, thing: Option<Id>) {
         self.rows.clear();
-        let found = |look: &Option<&'a Look>| look.as_ref()?.row(subject, pod?, thing?);
-        self.rows.extend(self.looks.iter().map(found));
+        for look in looks {
+            // A little early is not too early.
+            let place = looks_in(look.at.duration_since(looks[0].at) + self.interval / 10, self.interval);
+            self.rows.resize(self.rows.len().max(place), None);
+            self.rows.push(pod.zip(thing).and_then(|(pod, thing)| look.row(subject, pod, thing)));
+        }
+        self.expected = self.expected.max(self.rows.len());
     }
 
     /// What there is of a metric, oldest first.
@@ -51,7 +49,7 @@ impl<'a> Samples<'a> {
         let mut values = std::mem::take(&mut self.values);
         values.clear();
         values.extend(self.each(metric));
-        let span = Span::of(&values, self.rows.len(), metric.largest());
+        let span = Span::of(&values, self.expected, metric.largest());
         self.values = values;
         span
     }
@@ -103,11 +101,14 @@ impl History {
     }
 
     fn add(&self, evidence: &mut Evidence, workload: &Watched, pod: &WatchedPod, looks: &[&Look]) {
+        // A look that was never taken is a missing sample too.
+        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
+        let expected = looks.len().max(looks_in(span, self.interval) + 1);
         let id = self.pod(&workload.namespace, &pod.name);
-        let mut samples = Samples::of(looks, self.interval);
+        let mut samples = Samples::expecting(expected, self.interval);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
         self.add_gpus(evidence, id.map(|id| (id, pod.ready_since)), looks, &mut samples);
-        samples.turn(Subject::Container, id, self.container(&pod.container));
+        samples.turn(looks, Subject::Container, id, self.container(&pod.container));
         let container = ContainerEvidence {
             cores: samples.mean(Metric::Cores),
             limit: pod.cpu_limit,
@@ -116,7 +117,7 @@ impl History {
             io_pressure: samples.mean(Metric::IoPressure),
             ..ContainerEvidence::default()
         };
-        samples.turn(Subject::Server, id, Some(super::slice::WHOLE));
+        samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
         evidence.containers.push(ContainerEvidence { network, ..container });
         evidence.servers.push(self.server(id, &mut samples));

@@ -6,10 +6,10 @@ use super::metric::{Metric, Subject};
 const LARGEST_BOARD: f64 = 1_500.0;
 /// MHz; no SM runs faster.
 const LARGEST_CLOCK: f64 = 5_000.0;
-/// MiB; no board has more.
-pub const LARGEST_MEMORY: f64 = 10_000_000.0;
 /// A loss that is no number any more, as it is kept: what a run that diverged sends.
 pub const DIVERGED: f64 = f64::INFINITY;
+/// MiB; no board has more.
+pub const LARGEST_MEMORY: f64 = 10_000_000.0;
 
 impl Metric {
     /// From the exporter's unit to ours, if the value can be a measurement at all.

@@ -1,10 +1,12 @@
 //! The question for each metric, in `PromQL`.
 
 use super::bounds::LARGEST_MEMORY;
-use super::metric::Metric;
+use super::metric::{Metric, Subject};
 use super::names;
 use crate::config::TrainerNames;
 
+/// The function that makes one number of the samples of a gauge.
+const MEAN: &str = "avg_over_time";
 /// No field of bits is larger.
 const LARGEST_BITS: u16 = u16::MAX;
 /// What tells GPUs and their pods apart, under all of the label schemes that scraping gives.
@@ -19,6 +21,7 @@ impl Metric {
             Self::Throughput => of_server("sum", "rate", &trainer.throughput, window),
             Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
             Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
+            _ if self.subject() == Subject::Gpu => return Some(self.guarded(&self.shared_query(window))),
             _ => return Some(self.shared_query(window)),
         };
         let names = self.mapped(trainer).is_some_and(|names| !names.is_empty());
@@ -37,37 +40,44 @@ impl Metric {
         }
     }
 
-    /// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
-    /// in lower case.
-    fn of_link(self, gauge: &str, counter: Option<&str>, window: &str) -> String {
-        let by = format!("{GPU}, gpu_uuid");
-        let gauge = mean_of_gpu(&by, gauge, self.sent(), window);
-        counter
-            .map_or_else(|| gauge.clone(), |name| format!("{gauge} or max by ({by}) ({})", over("rate", name, window)))
+    /// A question about GPUs in which the mean of a gauge gives way to a sample in it that can't be a measurement. In the
+    /// mean that would be lost; as the answer it is not believed.
+    fn guarded(self, question: &str) -> String {
+        let (smallest, largest) = self.sent();
+        let guarded = |term: &str| {
+            if term.matches(MEAN).count() != 1 {
+                return term.to_owned();
+            }
+            let most = |side: &str| {
+                term.replacen("max by", &format!("{side} by"), 1).replace(MEAN, &format!("{side}_over_time"))
+            };
+            format!("{} > {largest} or {} < {smallest} or {term}", most("max"), most("min"))
+        };
+        question.split(" or ").map(guarded).collect::<Vec<_>>().join(" or ")
     }
 
     /// The question of a metric whose names are the same everywhere.
     fn shared_query(self, window: &str) -> String {
-        let gpu = |names: &[&str]| first(names, |name| mean_of_gpu(GPU, name, self.sent(), window));
+        let gpu = |names: &[&str]| of_gpu("avg_over_time", names, window);
         let server = |function: &str, names: &[&str]| of_server("sum", function, names, window);
         match self {
             Self::Util => gpu(names::UTIL),
             Self::Engine => gpu(names::ENGINE),
-            Self::Swing => first(names::ENGINE, |name| max_of_gpu(&over("stddev_over_time", name, window))),
+            Self::Swing => of_gpu("stddev_over_time", names::ENGINE, window),
             Self::Sm => gpu(names::SM),
             Self::Dram => gpu(names::DRAM),
             Self::Tensor => gpu(names::TENSOR),
             Self::Fp32 => gpu(names::FP32),
-            Self::PcieRx => self.of_link(names::PCIE_RX.0, Some(names::PCIE_RX.1), window),
-            Self::PcieTx => self.of_link(names::PCIE_TX.0, Some(names::PCIE_TX.1), window),
-            Self::NvlinkRx => self.of_link(names::NVLINK_RX, None, window),
-            Self::NvlinkTx => self.of_link(names::NVLINK_TX, None, window),
-            Self::Memory => format!("{} or {}", gpu(names::MEMORY), memory_share(window)),
+            Self::PcieRx => of_link(names::PCIE_RX.0, Some(names::PCIE_RX.1), window),
+            Self::PcieTx => of_link(names::PCIE_TX.0, Some(names::PCIE_TX.1), window),
+            Self::NvlinkRx => of_link(names::NVLINK_RX, None, window),
+            Self::NvlinkTx => of_link(names::NVLINK_TX, None, window),
+            Self::Memory => memory(window),
             Self::Clock => gpu(names::CLOCK),
             // The product tells the limit of its board where the exporter does not.
-            Self::Power => {
-                first(names::POWER, |name| mean_of_gpu(&format!("{GPU}, modelName"), name, self.sent(), window))
-            }
+            Self::Power => first(names::POWER, |name| {
+                format!("max by ({GPU}, modelName) ({})", over("avg_over_time", name, window))
+            }),
             Self::PowerLimit => gpu(names::POWER_LIMIT),
             Self::ClocksHeld => clocks_held(),
             Self::Cores => of_container("rate", "container_cpu_usage_seconds_total", window),
@@ -121,32 +131,34 @@ fn over(function: &str, name: &str, window: &str) -> String {
     format!("{function}({name}[{window}])")
 }
 
-/// The mean of a gauge of a GPU, told apart `by` labels; or, where a sample in it can't be a measurement, that sample: it
-/// would be lost in the mean, and so it is the answer that is not believed.
-fn mean_of_gpu(by: &str, name: &str, bounds: (f64, f64), window: &str) -> String {
-    let mean = format!("max by ({by}) ({})", over("avg_over_time", name, window));
-    format!("{} or {mean}", impossible(by, name, bounds, window))
-}
-
-/// The sample of a gauge of a GPU that lies out of bounds the most, where one does.
-fn impossible(by: &str, name: &str, (smallest, largest): (f64, f64), window: &str) -> String {
-    let most =
-        |aggregate: &str| format!("{aggregate} by ({by}) ({})", over(&format!("{aggregate}_over_time"), name, window));
-    format!("{} > {largest} or {} < {smallest}", most("max"), most("min"))
+fn of_gpu(function: &str, names: &[&str], window: &str) -> String {
+    first(names, |name| max_of_gpu(&over(function, name, window)))
 }
 
 fn max_of_gpu(values: &str) -> String {
     format!("max by ({GPU}) ({values})")
 }
 
+/// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
+/// in lower case.
+fn of_link(gauge: &str, counter: Option<&str>, window: &str) -> String {
+    let of = |function: &str, name: &str| format!("max by ({GPU}, gpu_uuid) ({})", over(function, name, window));
+    let gauge = of("avg_over_time", gauge);
+    counter.map_or_else(|| gauge.clone(), |counter| format!("{gauge} or {}", of("rate", counter)))
+}
+
 /// What is in use of what can be used.
-fn memory_share(window: &str) -> String {
+fn memory(window: &str) -> String {
     let used = over("avg_over_time", names::MEMORY_USED, window);
     let free = over("avg_over_time", names::MEMORY_FREE, window);
     let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
-    let impossible =
-        first(&[names::MEMORY_USED, names::MEMORY_FREE], |name| impossible(GPU, name, (0.0, LARGEST_MEMORY), window));
-    format!("{impossible} or {share}")
+    // Of two sentinels one is half of both.
+    let impossible = |name: &str| {
+        let most = |function: &str| max_of_gpu(&over(function, name, window));
+        format!("{} > {LARGEST_MEMORY} or {} < 0", most("max_over_time"), most("min_over_time"))
+    };
+    let impossible = first(&[names::MEMORY_USED, names::MEMORY_FREE], impossible);
+    format!("{} or {impossible} or {share}", of_gpu(MEAN, names::MEMORY, window))
 }
 
 fn of_container(function: &str, name: &str, window: &str) -> String {

@@ -34,7 +34,7 @@ impl History {
         boards.sort_unstable_by_key(|board| self.boards.name(*board));
         boards.dedup();
         for board in boards {
-            samples.turn(Subject::Gpu, Some(pod), Some(board));
+            samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
             let shared = self.is_shared(board, pod, ready);
             evidence.gpus.push(GpuEvidence { shared, ..self.gpu(board, samples) });
         }
@@ -44,9 +44,8 @@ impl History {
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
         let power = self.power(board, samples).filter(|_| whole);
-        // Of a MIG instance the exporter sends the board's, which others use too, and its utilisation reads zero.
-        let boards_own = |field: Option<Span>| field.filter(|_| whole);
         let measured = GpuEvidence {
+            // Of a MIG instance these are the whole board's, which others use too.
             power,
             power_lost: whole && power.is_none() && self.knew_power(board),
             nvlink: product.and_then(|product| {
@@ -57,19 +56,22 @@ impl History {
                 let traffic = busier(samples.mean(Metric::PcieRx), samples.mean(Metric::PcieTx));
                 of_peak(traffic?, product.pcie?)
             }),
-            pcie_rx: boards_own(samples.mean(Metric::PcieRx)),
+            pcie_rx: samples.mean(Metric::PcieRx),
             memory: samples.mean(Metric::Memory),
             memory_swing: memory_swing(samples),
-            clock: boards_own(samples.mean(Metric::Clock)),
+            clock: samples.mean(Metric::Clock),
             product: self.product(board).and_then(Board::number),
-            clocks_held: boards_own(samples.mean(Metric::ClocksHeld)),
+            clocks_held: samples.mean(Metric::ClocksHeld),
             ..GpuEvidence::default()
         };
-        let frozen = self.ever(board, Metric::Power) && is_frozen(samples);
-        let activity = if frozen { GpuEvidence::default() } else { activity(samples) };
+        let activity = if self.ever(board, Metric::Power) && is_frozen(samples) {
+            GpuEvidence::default()
+        } else {
+            activity(samples)
+        };
         let lost = |field: Option<Span>, metric| field.is_none() && self.ever(board, metric);
-        GpuEvidence {
-            util: boards_own(activity.util),
+        let seen = GpuEvidence {
+            util: activity.util,
             engine: activity.engine,
             engine_lost: lost(activity.engine, Metric::Engine),
             sm: activity.sm,
@@ -81,7 +83,8 @@ impl History {
             fp32: activity.fp32,
             swing: activity.swing,
             ..measured
-        }
+        };
+        if whole { seen } else { without_the_boards(seen) }
     }
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
@@ -116,6 +119,11 @@ fn activity(samples: &mut Samples<'_>) -> GpuEvidence {
     }
 }
 
+/// Of a MIG instance the exporter sends these of the board, which others use too, and a utilisation that reads zero.
+fn without_the_boards(instance: GpuEvidence) -> GpuEvidence {
+    GpuEvidence { util: None, pcie_rx: None, clock: None, clocks_held: None, ..instance }
+}
+
 /// A link's traffic over its peak. More than the peak is a counter that counts something else.
 fn of_peak(traffic: Span, peak: f64) -> Option<Span> {
     let share = traffic.scaled(1.0 / peak);
@@ -138,7 +146,7 @@ fn swing(samples: &Samples<'_>) -> Option<Span> {
     }
     let mean = pairs().map(|(engine, _)| engine).sum::<f64>() / count as f64;
     let squares: f64 = pairs().map(|(engine, swing)| swing.mul_add(swing, (engine - mean).powi(2))).sum();
-    Some(deviation(squares, count, samples.rows.len()))
+    Some(deviation(squares, count, samples.expected))
 }
 
 /// The same of the memory in use, between the looks alone.
@@ -149,7 +157,7 @@ fn memory_swing(samples: &Samples<'_>) -> Option<Span> {
         return None;
     }
     let mean = used().sum::<f64>() / count as f64;
-    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.rows.len()))
+    Some(deviation(used().map(|used| (used - mean).powi(2)).sum(), count, samples.expected))
 }
 
 /// From the sum of the squares of `count` distances from the mean, of `expected` that there should be.

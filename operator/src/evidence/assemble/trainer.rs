@@ -38,7 +38,7 @@ fn data_wait(samples: &mut Samples<'_>, step: Option<Span>) -> Option<Span> {
         share.is_finite().then_some(share.min(1.0))
     };
     let shares: Vec<f64> = samples.rows.iter().filter_map(share).collect();
-    let waited = Span::of(&shares, samples.rows.len(), 1.0).zip(step).map(|(share, step)| share.scaled(step.mean));
+    let waited = Span::of(&shares, samples.expected, 1.0).zip(step).map(|(share, step)| share.scaled(step.mean));
     waited.or_else(|| samples.mean(Metric::DataWaitSeconds))
 }
 
@@ -48,8 +48,9 @@ fn trend(samples: &Samples<'_>, metric: Metric) -> Option<Trend> {
     if at(samples.rows.last()?)?.to_bits() == DIVERGED.to_bits() {
         return Some(Trend::Diverged);
     }
-    let third = samples.rows.len().div_ceil(3);
-    if samples.rows.len() < 2 * third {
+    let third = samples.expected.div_ceil(3);
+    // Looks that were never taken leave no place, so the ends can't be told then.
+    if samples.rows.len() < samples.expected || samples.rows.len() < 2 * third {
         return None;
     }
     let mean = |rows: &[Option<super::Row<'_>>]| {
