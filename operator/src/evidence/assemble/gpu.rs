@@ -84,7 +84,7 @@ impl History {
             swing: activity.swing,
             ..measured
         };
-        if whole { seen } else { without_the_boards(seen) }
+        if whole { seen } else { without_the_boards(&seen) }
     }
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
@@ -120,8 +120,8 @@ fn activity(samples: &mut Samples<'_>) -> GpuEvidence {
 }
 
 /// Of a MIG instance the exporter sends these of the board, which others use too, and a utilisation that reads zero.
-fn without_the_boards(instance: GpuEvidence) -> GpuEvidence {
-    GpuEvidence { util: None, pcie_rx: None, clock: None, clocks_held: None, ..instance }
+fn without_the_boards(instance: &GpuEvidence) -> GpuEvidence {
+    GpuEvidence { util: None, pcie_rx: None, clock: None, clocks_held: None, ..*instance }
 }
 
 /// A link's traffic over its peak. More than the peak is a counter that counts something else.
