@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use data_wait::DataWait;
-pub use exits::Exits;
+pub use exits::{Ended, Exits};
 pub use server::ServerEvidence;
 pub use sources::Sources;
 pub use trainer::{TrainerEvidence, Trend};
@@ -34,9 +34,12 @@ pub struct Evidence {
     pub expected_gpus: u32,
     /// The physical GPUs (or MIG instances) seen.
     pub gpus: Vec<GpuEvidence>,
-    /// The GPU containers of its warm pods, all of them: one without samples is listed with none. After them those of other
-    /// pods that ended within the window, which have nothing but their exits.
+    /// The GPU containers of its warm pods, all of them: one without samples is listed with none.
     pub containers: Vec<ContainerEvidence>,
+    /// How often the GPU containers of its other pods ended, one entry for each pod where one did. A container that keeps
+    /// ending is never warm, and its ends are all that is known of it.
+    #[serde(default)]
+    pub ended: Vec<Ended>,
     /// What its warm pods serve by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub servers: Vec<ServerEvidence>,
@@ -130,6 +133,12 @@ impl GpuEvidence {
         self.engine.or(stand_in).filter(|_| !self.contradicts())
     }
 
+    /// Whether at least the share `coverage` of the samples of its activity is there: of a number between 0 and 1 each one
+    /// that is missing widens the span by its share.
+    pub fn is_known(&self, coverage: f64) -> bool {
+        self.activity().is_some_and(|activity| activity.high - activity.low <= 1.0 - coverage + ROUNDING)
+    }
+
     /// Counters that can't be true. Either way they do not tell whether GPUs wait for data.
     pub fn contradicts(&self) -> bool {
         self.never_moved() || self.works_unseen()
@@ -151,6 +160,9 @@ impl GpuEvidence {
         works && self.engine.is_some_and(|engine| engine.low < 0.3)
     }
 }
+
+/// What sums of samples may be off.
+const ROUNDING: f64 = 1e-9;
 
 /// One GPU container's means over the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -212,6 +224,11 @@ impl Evidence {
         self.most(self.containers.iter().filter(|one| test(one)).count(), self.containers.len())
     }
 
+    /// The exits of each container that is known, warm or not.
+    pub fn exits(&self) -> impl Iterator<Item = Exits> {
+        self.containers.iter().map(|one| one.exits).chain(self.ended.iter().map(|one| one.exits))
+    }
+
     /// Whether at least the share `most` of the servers satisfy `test`.
     pub fn most_servers(&self, test: impl Fn(&ServerEvidence) -> bool) -> bool {
         self.most(self.servers.iter().filter(|one| test(one)).count(), self.servers.len())
@@ -235,7 +252,9 @@ impl Evidence {
 
     /// Whether any of it is of GPUs that others use too.
     pub fn is_shared(&self) -> bool {
-        self.gpus.iter().any(|gpu| gpu.shared) || self.containers.iter().any(|one| one.shared)
+        self.gpus.iter().any(|gpu| gpu.shared)
+            || self.containers.iter().any(|one| one.shared)
+            || self.ended.iter().any(|one| one.shared)
     }
 
     /// Without what shared GPUs measured and what the pods on them count: it can't be attributed to one of their users.
@@ -249,6 +268,9 @@ impl Evidence {
             *container = ContainerEvidence { shared: true, ..ContainerEvidence::default() };
             own.servers.get_mut(pod).map(std::mem::take);
             own.trainers.get_mut(pod).map(std::mem::take);
+        }
+        for one in own.ended.iter_mut().filter(|one| one.shared) {
+            one.exits = Exits::default();
         }
         own
     }

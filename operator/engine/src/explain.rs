@@ -4,7 +4,7 @@ use crate::decision::{Decision, Direction, Reason, Step, StepRecord};
 use crate::figures::WorkUnit;
 use crate::gate::{CHECKLIST, Check, Gain, Verdict};
 use crate::memory::Moment;
-use crate::opinion::{Finding, Gap, Measure, Quantity};
+use crate::opinion::{Confidence, Finding, Gap, Measure, Quantity};
 use crate::policy::{GateMode, OnUnknown};
 use crate::rules::{RULES, RuleName};
 use crate::units::SignalName;
@@ -195,7 +195,7 @@ pub fn gap(gap: Gap) -> String {
         Gap::NotAsked => "no evidence since demand exceeded its target".to_owned(),
         Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
         Gap::GpusUnseen { seen, expected } => {
-            format!("{seen} of {expected} GPUs report; check the exporter's pod labels")
+            format!("{seen} of {expected} GPUs report all the time; check the exporter and its pod labels")
         }
         Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
         Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
@@ -228,10 +228,14 @@ pub const fn expiry(verdict: Verdict) -> Option<Moment> {
     }
 }
 
-/// What a finding measured, in one line.
+/// What a finding measured, in one line, and what would make it surer.
 pub fn measured(finding: &Finding) -> String {
     let measures: Vec<_> = finding.measured.iter().map(measure).collect();
-    format!("{} over {}", measures.join(", "), duration(finding.window))
+    let missing = match finding.confidence {
+        Confidence::High => "",
+        Confidence::Medium => "; not sure without SM activity: enable DCGM_FI_PROF_SM_ACTIVE in the exporter",
+    };
+    format!("{} over {}{missing}", measures.join(", "), duration(finding.window))
 }
 
 fn measure(measure: &Measure) -> String {

@@ -79,7 +79,7 @@ fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
 fn finding(rule: &dyn Rule, weight: Weight, mut measured: Vec<Measure>, seen: &Evidence) -> Finding {
     let judged = u32::try_from(seen.gpus.len()).unwrap_or(u32::MAX);
     measured.push(Measure::of(Quantity::GpusJudged, f64::from(judged), None));
-    let sharp = !rule.infers() || seen.gpu_mean(|gpu| gpu.sm).is_some();
+    let sharp = !rule.infers() || seen.most_gpus(|gpu| gpu.sm.is_some());
     let confidence = if sharp { Confidence::High } else { Confidence::Medium };
     Finding { rule: rule.name(), weight, confidence, measured, window: seen.covered }
 }

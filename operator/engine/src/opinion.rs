@@ -47,9 +47,9 @@ pub enum Gap {
         /// Needed.
         needed: SignedDuration,
     },
-    /// Fewer GPUs report than the pods ask for: the exporter or its labels are at fault.
+    /// Fewer GPUs report than the pods ask for, or with gaps: the exporter or its labels are at fault.
     GpusUnseen {
-        /// GPUs with a believable activity.
+        /// GPUs with a believable activity in most of their samples.
         seen: u32,
         /// GPUs that the pods ask for.
         expected: u32,

@@ -1,6 +1,7 @@
 //! Whether more GPUs would help, on one look at the evidence. The golden scenarios of the rules that exist.
 
 use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, GpuEvidence, TrainerEvidence, Trend};
+use wellfed_engine::explain::measured;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Confidence, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use wellfed_engine::policy::Class;
@@ -108,6 +109,21 @@ fn utilisation_stands_in_where_nothing_better_was_ever_measured() {
     assert_eq!(opinion.findings[0].confidence, Confidence::Medium);
 }
 
+/// dcgm-exporter #349, #400: profiling is off, and whoever reads the finding is told what to turn on.
+#[test]
+fn dcgm_exporter_349_400_a_finding_without_sm_activity_names_the_field_to_enable() {
+    let told = |gpus: &[GpuEvidence]| {
+        let finding = judge(&evidence(Class::Training, gpus, &[cpu_bound()])).findings.remove(0);
+        (finding.confidence, measured(&finding).contains("enable DCGM_FI_PROF_SM_ACTIVE"))
+    };
+    let unprofiled = GpuEvidence { util: exact(0.22), ..GpuEvidence::default() };
+
+    assert_eq!(told(&[unprofiled]), (Confidence::Medium, true));
+    assert_eq!(told(&[starved_gpu()]), (Confidence::High, false));
+    let one_of_eight = [&[starved_gpu()][..], &[unprofiled; 7]].concat();
+    assert_eq!(told(&one_of_eight), (Confidence::Medium, true), "one speaks for itself alone");
+}
+
 /// GPUs that the pods ask for and none that is seen; how series without a pod's label come to that is tested where they are
 /// read (G13).
 #[test]
@@ -129,15 +145,38 @@ fn four_of_five_gpus_suffice_and_three_do_not() {
     assert_eq!(judged(3), Lean::Unknown(Gap::GpusUnseen { seen: 3, expected: 5 }));
 }
 
-/// G15, within one GPU: samples that are gone could have been anything.
+/// G15, within one GPU: it is known by four samples in five, and those that are gone could have been anything.
 #[test]
-fn samples_that_are_gone_speak_for_the_workload() {
-    let activity = |samples: &[f64]| GpuEvidence { engine: Span::of(samples, 20, 1.0), util: None, ..starved_gpu() };
-    let whole = evidence(Class::Training, &[activity(&[0.22; 20])], &[cpu_bound()]);
-    let half = evidence(Class::Training, &[activity(&[0.22; 10])], &[cpu_bound()]);
+fn golden_15_samples_that_are_gone_speak_for_the_workload_and_too_few_say_nothing() {
+    let lean = |activity: f64, samples: usize| {
+        let engine = Span::of(&vec![activity; samples], 20, 1.0);
+        judge(&evidence(
+            Class::Training,
+            &[GpuEvidence { engine, util: None, dram: None, ..starved_gpu() }],
+            &[cpu_bound()],
+        ))
+        .lean
+    };
+    let unseen = Lean::Unknown(Gap::GpusUnseen { seen: 0, expected: 1 });
 
-    assert_eq!(judge(&whole).lean, Lean::Refuse(RuleName::DataLoader));
-    assert_eq!(judge(&half).lean, Lean::Allow);
+    assert_eq!(
+        [20, 16, 15, 10, 1].map(|samples| lean(0.22, samples)),
+        [Lean::Refuse(RuleName::DataLoader), Lean::Refuse(RuleName::DataLoader), unseen, unseen, unseen]
+    );
+    assert_eq!(
+        [20, 16].map(|samples| lean(0.38, samples)),
+        [Lean::Refuse(RuleName::DataLoader), Lean::Allow],
+        "it may have been busy"
+    );
+}
+
+/// One container that crashed, in a pod that is not warm, says nothing of how the others fare.
+#[test]
+fn a_replica_that_crashed_does_not_silence_what_the_others_show() {
+    let failed = Exits { failed: 1, ..Exits::default() };
+    let warm = evidence(Class::Training, &[starved_gpu(); 3], &[cpu_bound(); 3]);
+
+    assert_eq!(judge(&Evidence { ended: vec![failed.into()], ..warm }).lean, Lean::Refuse(RuleName::DataLoader));
 }
 
 #[test]

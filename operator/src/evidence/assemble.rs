@@ -11,26 +11,32 @@ use super::numbering::Id;
 use super::table::Row;
 use super::watched::{Watched, WatchedPod};
 use jiff::SignedDuration;
-use wellfed_engine::evidence::{ContainerEvidence, Evidence};
+use wellfed_engine::evidence::{ContainerEvidence, Ended, Evidence};
 use wellfed_engine::span::Span;
 
-/// The samples of one thing, one place a look, and how many there should be.
+/// The samples of one thing, one place for each look that there should be, and how many there should be.
 pub(super) struct Samples<'a> {
     rows: Vec<Option<Row<'a>>>,
     expected: usize,
+    interval: SignedDuration,
     values: Vec<f64>,
 }
 
 impl<'a> Samples<'a> {
-    fn expecting(expected: usize) -> Self {
-        Self { rows: Vec::new(), expected, values: Vec::new() }
+    fn expecting(expected: usize, interval: SignedDuration) -> Self {
+        Self { rows: Vec::new(), expected, interval, values: Vec::new() }
     }
 
-    /// Turns to one thing of a pod.
+    /// Turns to one thing of a pod. A look that was never taken leaves its place empty.
     fn turn(&mut self, looks: &[&'a Look], subject: Subject, pod: Option<Id>, thing: Option<Id>) {
         self.rows.clear();
-        let found = |look: &&'a Look| look.row(subject, pod?, thing?);
-        self.rows.extend(looks.iter().map(found));
+        for look in looks {
+            // A little early is not too early.
+            let place = looks_in(look.at.duration_since(looks[0].at) + self.interval / 10, self.interval);
+            self.rows.resize(self.rows.len().max(place), None);
+            self.rows.push(pod.zip(thing).and_then(|(pod, thing)| look.row(subject, pod, thing)));
+        }
+        self.expected = self.expected.max(self.rows.len());
     }
 
     /// What there is of a metric, oldest first.
@@ -70,6 +76,7 @@ impl History {
             expected_gpus: 0,
             gpus: Vec::new(),
             containers: Vec::new(),
+            ended: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
             backlog_lasts: workload.backlog_lasts,
@@ -95,12 +102,7 @@ impl History {
         // Looks at replicas that were cold cover nothing.
         evidence.covered = covered(judged, self.interval);
         // A container that keeps ending is never warm, and its end is all that is known of it.
-        let others = counts.into_values().map(|(exits, shared)| ContainerEvidence {
-            exits,
-            shared,
-            ..ContainerEvidence::default()
-        });
-        evidence.containers.extend(others);
+        evidence.ended = counts.into_values().map(|(exits, shared)| Ended { exits, shared }).collect();
         self.inherited.mark(&mut evidence, workload);
         Some(evidence)
     }
@@ -115,7 +117,7 @@ impl History {
         let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
         let expected = looks.len().max(looks_in(span, self.interval) + 1);
         let id = self.pod(&workload.namespace, &pod.name);
-        let mut samples = Samples::expecting(expected);
+        let mut samples = Samples::expecting(expected, self.interval);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
         self.add_gpus(evidence, id.map(|id| (id, pod)), looks, &mut samples);
         let shared = pod.shared || id.is_some_and(|id| self.shares_a_gpu(id, pod.ready_since));

@@ -1,6 +1,6 @@
 //! What can be a measurement: sentinels and impossible values are dropped, never clamped.
 
-use super::metric::Metric;
+use super::metric::{Metric, Subject};
 
 /// Watts; no board draws more.
 const LARGEST_BOARD: f64 = 1_500.0;
@@ -8,6 +8,8 @@ const LARGEST_BOARD: f64 = 1_500.0;
 const LARGEST_CLOCK: f64 = 5_000.0;
 /// A loss that is no number any more, as it is kept: what a run that diverged sends.
 pub const DIVERGED: f64 = f64::INFINITY;
+/// MiB; no board has more.
+pub const LARGEST_MEMORY: f64 = 10_000_000.0;
 
 impl Metric {
     /// From the exporter's unit to ours, if the value can be a measurement at all.
@@ -19,6 +21,20 @@ impl Metric {
         let value = if self == Self::Util { value / 100.0 } else { value };
         let (smallest, largest) = self.range();
         (value.is_finite() && (smallest..=largest).contains(&value)).then_some(value)
+    }
+
+    /// Whether a value that is not believed tells of a fault. Of containers and servers no number is the mean of nothing: no
+    /// request came, or no period passed.
+    pub fn is_wrong(self, value: f64) -> bool {
+        self.subject() == Subject::Gpu || !value.is_nan()
+    }
+
+    /// The smallest and the largest value that is believed, in the exporter's unit.
+    pub const fn sent(self) -> (f64, f64) {
+        match self {
+            Self::Util => (0.0, 100.0),
+            _ => self.range(),
+        }
     }
 
     /// The smallest and the largest value that is believed, in our unit.

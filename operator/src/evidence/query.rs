@@ -1,9 +1,14 @@
 //! The question for each metric, in `PromQL`.
 
-use super::metric::Metric;
+use super::bounds::LARGEST_MEMORY;
+use super::metric::{Metric, Subject};
 use super::names;
 use crate::config::TrainerNames;
 
+/// The function that makes one number of the samples of a gauge.
+const MEAN: &str = "avg_over_time";
+/// No field of bits is larger.
+const LARGEST_BITS: u16 = u16::MAX;
 /// What tells GPUs, their pods and their products apart, under all of the label schemes that scraping gives.
 const GPU: &str =
     "namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName";
@@ -25,6 +30,7 @@ impl Metric {
             Self::TrainedTokens => counted("rate", &trainer.tokens, window),
             Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
             Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
+            _ if self.subject() == Subject::Gpu => return Some(self.guarded(&self.shared_query(window))),
             _ => return Some(self.shared_query(window)),
         };
         let names = self.mapped(trainer).is_some_and(|names| !names.is_empty());
@@ -42,6 +48,22 @@ impl Metric {
             Self::Quality => Some(&trainer.quality),
             _ => None,
         }
+    }
+
+    /// A question about GPUs in which the mean of a gauge gives way to a sample in it that can't be a measurement. In the
+    /// mean that would be lost; as the answer it is not believed.
+    fn guarded(self, question: &str) -> String {
+        let (smallest, largest) = self.sent();
+        let guarded = |term: &str| {
+            if term.matches(MEAN).count() != 1 {
+                return term.to_owned();
+            }
+            let most = |side: &str| {
+                term.replacen("max by", &format!("{side} by"), 1).replace(MEAN, &format!("{side}_over_time"))
+            };
+            format!("{} > {largest} or {} < {smallest} or {term}", most("max"), most("min"))
+        };
+        question.split(" or ").map(guarded).collect::<Vec<_>>().join(" or ")
     }
 
     /// The question of a metric whose names are the same everywhere.
@@ -141,7 +163,15 @@ fn memory(window: &str) -> String {
     let used = over("avg_over_time", names::MEMORY_USED, window);
     let free = over("avg_over_time", names::MEMORY_FREE, window);
     let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
-    format!("{} or {share}", of_gpu("avg_over_time", names::MEMORY, window))
+    format!("{} or {} or {share}", of_gpu(MEAN, names::MEMORY, window), impossible_memory(window))
+}
+
+/// Of two sentinels one is half of both.
+fn impossible_memory(window: &str) -> String {
+    first(&[names::MEMORY_USED, names::MEMORY_FREE], |name| {
+        let most = |function: &str| max_of_gpu(&over(function, name, window));
+        format!("{} > {LARGEST_MEMORY} or {} < 0", most("max_over_time"), most("min_over_time"))
+    })
 }
 
 /// The most that was in use at one time. Used and free are always the same together, so that at that time the least was free.
@@ -149,7 +179,7 @@ fn memory_peak(window: &str) -> String {
     let used = over("max_over_time", names::MEMORY_USED, window);
     let free = over("min_over_time", names::MEMORY_FREE, window);
     let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
-    format!("{} or {share}", of_gpu("max_over_time", names::MEMORY, window))
+    format!("{} or {} or {share}", of_gpu("max_over_time", names::MEMORY, window), impossible_memory(window))
 }
 
 /// Of a container that is scraped twice either says it all; what the two say together is nothing.
@@ -219,13 +249,16 @@ fn of_trainer(names: &[String], window: &str) -> String {
     format!("{} or {}", mean_of(names, window), of_server("avg", "avg_over_time", names, window))
 }
 
-/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero.
+/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero. Of a
+/// sentinel none of these bits is set.
 fn clocks_held() -> String {
     let bits = |name: &str| {
         let bits = names::HOLDING_BITS.map(|bit| format!("floor({name} / {bit}) % 2"));
         max_of_gpu(&bits.join(" + "))
     };
-    format!("clamp_max({} or {}, 1)", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS))
+    let impossible = first(names::CLOCK_REASONS, |name| format!("{} > {LARGEST_BITS}", max_of_gpu(name)));
+    let held = format!("{} or {}", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS));
+    format!("{impossible} or clamp_max({held}, 1)")
 }
 
 #[cfg(test)]
@@ -250,7 +283,15 @@ mod tests {
         assert_eq!(
             asked(Metric::Sm),
             "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
+             (max_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) > 1 or \
+             min by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
+             (min_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) < 0 or \
+             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
              (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[60s])) or \
+             max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
+             (max_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s])) > 1 or \
+             min by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
+             (min_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s])) < 0 or \
              max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName) \
              (avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s]))"
         );

@@ -23,6 +23,7 @@ struct OfScheme {
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     series: Family<OfMetric, Gauge>,
+    dropped: Family<OfMetric, Gauge>,
     schemes: Family<OfScheme, Gauge>,
     not_recorded: Family<OfMetric, Gauge>,
 }
@@ -31,6 +32,8 @@ impl Shown {
     /// Adds them to what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("evidence_series", "Series that a metric of the gate's evidence has", self.series.clone());
+        let help = "Values in the last look that can't be measurements, and were dropped";
+        registry.register("evidence_dropped_samples", help, self.dropped.clone());
         let help = "Series of GPUs, by the label that carries the pod which uses the GPU";
         registry.register("evidence_label_scheme", help, self.schemes.clone());
         let help = "1 where a metric was to be recorded and had to be asked for directly";
@@ -40,6 +43,7 @@ impl Shown {
     fn look(&self, slice: &Slice, told: &Told) {
         for metric in &told.asked {
             self.series.get_or_create(&OfMetric { metric: metric.name() }).set(whole(slice.series(*metric)));
+            self.dropped.get_or_create(&OfMetric { metric: metric.name() }).set(whole(slice.dropped(*metric)));
             let direct = told.not_recorded.contains(metric);
             self.not_recorded.get_or_create(&OfMetric { metric: metric.name() }).set(i64::from(direct));
         }
@@ -59,6 +63,7 @@ fn whole(count: usize) -> i64 {
 pub struct Told {
     asked: BTreeSet<Metric>,
     silent: Option<BTreeSet<Metric>>,
+    impossible: BTreeSet<Metric>,
     not_recorded: BTreeSet<Metric>,
     schemes: Option<Vec<Scheme>>,
     unattributed: bool,
@@ -95,6 +100,12 @@ impl Told {
             tracing::info!(metrics = ?names, "evidence without any series: the rules that read it stay silent");
             self.silent = Some(silent);
         }
+        let impossible: BTreeSet<_> = self.asked.iter().copied().filter(|metric| slice.dropped(*metric) > 0).collect();
+        if !impossible.is_subset(&self.impossible) {
+            let names: Vec<_> = impossible.iter().map(|metric| metric.name()).collect();
+            tracing::warn!(metrics = ?names, "an exporter sends values that can't be measurements: they are dropped");
+        }
+        self.impossible = impossible;
         let schemes: Vec<_> = Scheme::ALL.into_iter().filter(|scheme| slice.carried(*scheme) > 0).collect();
         if self.schemes.as_ref() != Some(&schemes) {
             let labels: Vec<_> = schemes.iter().map(|scheme| scheme.label()).collect();
@@ -193,5 +204,38 @@ mod tests {
             assert_eq!(lines(&[true, true, true]), 1);
             assert_eq!(lines(&[false, true]), 2);
         });
+    }
+
+    /// dcgm-exporter #272, #577.
+    #[test]
+    fn values_that_can_t_be_measurements_are_counted_and_the_mean_of_no_request_is_none() {
+        let (shown, mut told, mut registry) = (Shown::default(), Told::default(), Registry::default());
+        shown.register(&mut registry);
+        let mut slice = Slice::ending(Timestamp::UNIX_EPOCH);
+        let labels = [("namespace", "demo"), ("pod", "a"), ("UUID", "g")];
+        for (metric, value) in [
+            (Metric::Sm, 1.3),
+            (Metric::Sm, f64::NAN),
+            (Metric::Sm, 0.3),
+            (Metric::Power, -1.0),
+            (Metric::QueueSeconds, f64::NAN),
+            (Metric::Kv, 9.2e18),
+        ] {
+            slice.take(metric, vec![Row { value, ..row(&labels) }]);
+            told.answered(metric, None, false);
+        }
+
+        told.look(&slice, &shown);
+
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        for line in [
+            r#"evidence_dropped_samples{metric="sm"} 2"#,
+            r#"evidence_dropped_samples{metric="power"} 1"#,
+            r#"evidence_dropped_samples{metric="queue_seconds"} 0"#,
+            r#"evidence_dropped_samples{metric="kv"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
     }
 }

@@ -32,6 +32,8 @@ pub struct Slice {
     pub(super) exporters: HashSet<Id>,
     /// Series that each metric had, believed or not.
     series: [usize; Metric::ALL.len()],
+    /// Values of each metric that can't be measurements.
+    dropped: [usize; Metric::ALL.len()],
     /// Series of GPUs by the scheme that carries their pod.
     schemes: [usize; Scheme::ALL.len()],
     gpu: String,
@@ -53,6 +55,7 @@ impl Slice {
             models: Numbering::default(),
             exporters: HashSet::new(),
             series: [0; Metric::ALL.len()],
+            dropped: [0; Metric::ALL.len()],
             schemes: [0; Scheme::ALL.len()],
             gpu: String::new(),
             pod: String::new(),
@@ -74,7 +77,9 @@ impl Slice {
             let scheme = owner.map_or(Scheme::Missing, |(scheme, ..)| scheme);
             self.schemes[scheme as usize] += 1;
         }
-        let (Some(value), Some((_, namespace, pod))) = (metric.believed(value), owner) else { return };
+        let believed = metric.believed(value);
+        self.dropped[metric.index()] += usize::from(believed.is_none() && metric.is_wrong(value));
+        let (Some(value), Some((_, namespace, pod))) = (believed, owner) else { return };
         match metric.subject() {
             Subject::Gpu => {
                 if let Some((namespace, pod)) = labels::exporter(labels) {
@@ -130,7 +135,7 @@ impl Slice {
 
     /// Takes a metric out again: its answer broke off.
     pub fn forget(&mut self, metric: Metric) {
-        self.series[metric.index()] = 0;
+        (self.series[metric.index()], self.dropped[metric.index()]) = (0, 0);
         let table = match metric.subject() {
             Subject::Gpu => &mut self.gpus,
             Subject::Container => &mut self.by_container,
@@ -152,6 +157,11 @@ impl Slice {
     /// How many series a metric had, believed or not.
     pub const fn series(&self, metric: Metric) -> usize {
         self.series[metric.index()]
+    }
+
+    /// How many values of a metric could not be measurements.
+    pub const fn dropped(&self, metric: Metric) -> usize {
+        self.dropped[metric.index()]
     }
 
     /// How many series of GPUs carry their pod in this way.

@@ -151,6 +151,18 @@ fn a_look_that_failed_widens_what_the_mean_could_have_been() {
 }
 
 #[test]
+fn a_look_after_one_that_failed_has_its_own_place_though_it_is_a_little_early_or_late() {
+    let low = |late: i64| {
+        let mut slices: Vec<Slice> = [1, 3, 4].map(|minute| slice(minute, vec![engine("a", "g", 0.4)])).into();
+        slices[1].at += SignedDuration::from_millis(late);
+        let span = history(slices).evidence(&watched(0, &[("a", -60)])).unwrap().gpus[0].engine.unwrap();
+        format!("{:.2}", span.low)
+    };
+
+    assert_eq!([-5_000, -1, 0, 1, 5_000].map(low), ["0.30"; 5], "three of four");
+}
+
+#[test]
 fn what_was_recorded_up_to_a_lag_before_its_look_counts_only_if_all_of_it_is_new() {
     let mut lagging = History::every(MINUTE).lagging(MINUTE / 4);
     for minute in 1..=3 {

@@ -157,7 +157,7 @@ fn exit(end: &Ended, scenario: &Scenario) -> Exit {
         End::HostMemory => ExitCause::HostMemory,
         End::Failed => ExitCause::Failed,
     };
-    Exit { pod: end.uid.clone(), at: scenario.at(end.at), cause }
+    Exit { pod: end.uid.clone(), at: scenario.at(end.at), cause, shared: false }
 }
 
 /// Its Ready pods.

@@ -13,3 +13,18 @@ pub struct Exits {
     /// Any other failure.
     pub failed: u32,
 }
+
+/// How often the GPU containers of a pod ended that is not warm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How often, and why.
+    pub exits: Exits,
+    /// The pod is on GPUs that others use too: a neighbour may have taken the memory.
+    pub shared: bool,
+}
+
+impl From<Exits> for Ended {
+    fn from(exits: Exits) -> Self {
+        Self { exits, shared: false }
+    }
+}

@@ -25,9 +25,10 @@ fn gap(seen: &Evidence) -> Option<Gap> {
     if seen.expected_gpus == 0 {
         return Some(Gap::NoWarmReplica);
     }
-    let known = count(seen.gpus.iter().filter(|gpu| gpu.activity().is_some()).count());
+    let coverage = seen.gate.thresholds.coverage;
+    let known = count(seen.gpus.iter().filter(|gpu| gpu.is_known(coverage)).count());
     let contradicting = count(seen.gpus.iter().filter(|gpu| gpu.contradicts()).count());
-    if f64::from(known) < seen.gate.thresholds.coverage * f64::from(seen.expected_gpus) {
+    if f64::from(known) < coverage * f64::from(seen.expected_gpus) {
         return Some(match contradicting {
             0 => Gap::GpusUnseen { seen: known, expected: seen.expected_gpus },
             gpus => Gap::Contradiction { gpus },

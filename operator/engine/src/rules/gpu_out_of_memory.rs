@@ -31,12 +31,14 @@ impl Rule for GpuOutOfMemory {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        let exits: f64 = seen.containers.iter().map(|one| f64::from(one.exits.gpu_memory)).sum();
+        let exits: f64 = seen.exits().map(|exits| f64::from(exits.gpu_memory)).sum();
         if exits < 1.0 {
             return Says::NotMine;
         }
-        let hit = seen.containers.iter().filter(|one| one.exits.gpu_memory > 0).count() as f64;
-        let many = hit >= seen.gate.thresholds.memory_exits_from * seen.containers.len() as f64;
+        let hit = seen.exits().filter(|exits| exits.gpu_memory > 0).count() as f64;
+        // One that ended for another reason is no reason to think less of this one.
+        let all = seen.containers.len() + seen.ended.iter().filter(|one| one.exits.gpu_memory > 0).count();
+        let many = hit >= seen.gate.thresholds.memory_exits_from * all as f64;
         let weight = if many || seen.class == Class::Training { Weight::Veto } else { Weight::Advice };
         let memory = seen.gpu_mean(|gpu| gpu.memory).map(|used| Measure::of(Quantity::MemoryUsed, used, None));
         let exits = Measure::of(Quantity::GpuMemoryExits, exits, Some(1.0));

@@ -65,7 +65,7 @@ struct Run {
 
 impl Run {
     fn of(seen: &Evidence) -> Self {
-        let failed = seen.containers.iter().map(|one| one.exits.failed.saturating_add(one.exits.host_memory));
+        let failed = seen.exits().map(|exits| exits.failed.saturating_add(exits.host_memory));
         Self {
             diverged: seen.trainers.iter().filter(|one| one.loss == Some(Trend::Diverged)).count() as f64,
             failed: f64::from(failed.max().unwrap_or(0)),

@@ -133,7 +133,7 @@ pub struct Thresholds {
     pub tensor_idle_below: f64,
     /// "Most" GPUs, containers or servers.
     pub most: f64,
-    /// Share of the expected GPUs, and of the window, that must be seen.
+    /// Share of the expected GPUs, of the samples of each, and of the window, that must be seen.
     pub coverage: f64,
 }
 

@@ -16,6 +16,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
         expected_gpus: u32::try_from(gpus.len()).unwrap_or(u32::MAX),
         gpus: gpus.to_vec(),
         containers: containers.to_vec(),
+        ended: Vec::new(),
         servers: Vec::new(),
         trainers: Vec::new(),
         backlog_lasts: true,

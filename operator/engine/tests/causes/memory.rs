@@ -7,7 +7,7 @@ use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
 use wellfed_engine::policy::Class;
 use wellfed_engine::rules::RuleName::{GpuOutOfMemory, MemoryBound};
-use wellfed_engine::testing::{busy_gpu, secs};
+use wellfed_engine::testing::{busy_gpu, evidence, secs};
 
 /// Full, with a batch so small that most SMs have nothing to do.
 fn full() -> GpuEvidence {
@@ -105,6 +105,22 @@ fn a_service_that_lost_one_replica_of_many_to_its_memory_may_grow_and_is_told() 
     let seen = ending(Class::Inference, &[exits(2), exits(0), exits(0), exits(0), exits(0), exits(0)]);
 
     assert_eq!((lean(&seen), weight(&seen, GpuOutOfMemory)), (Lean::Allow, Some(Weight::Advice)));
+    let cold = Evidence { ended: vec![exits(2).into()], ..ending(Class::Inference, &[exits(0); 5]) };
+    assert_eq!((lean(&cold), weight(&cold, GpuOutOfMemory)), (Lean::Allow, Some(Weight::Advice)), "one of six");
+}
+
+/// Kills: a share over all that ended, of which one that goes from the window would make the others more.
+#[test]
+fn a_replica_that_ended_for_another_reason_does_not_excuse_one_that_lacked_memory() {
+    let other = Exits { failed: 1, ..Exits::default() };
+    let with = |ended: &[Exits]| {
+        lean(&Evidence {
+            ended: ended.iter().copied().map(Into::into).collect(),
+            ..ending(Class::Inference, &[exits(1), exits(0), exits(0), exits(0), exits(0)])
+        })
+    };
+
+    assert_eq!([with(&[]), with(&[other; 3])], [Lean::Refuse(GpuOutOfMemory); 2]);
 }
 
 #[test]
@@ -117,7 +133,7 @@ fn host_memory_is_another_matter() {
 /// A container that keeps ending is never warm: then its end is all that is known.
 #[test]
 fn replicas_that_all_end_for_want_of_memory_are_no_missing_evidence() {
-    let ending = Evidence { expected_gpus: 0, gpus: Vec::new(), ..ending(Class::Inference, &[exits(2); 3]) };
+    let ending = Evidence { ended: vec![exits(2).into(); 3], ..evidence(Class::Inference, &[], &[]) };
     let opinion = judge(&ending);
 
     assert_eq!(opinion.lean, Lean::Refuse(GpuOutOfMemory));

@@ -92,6 +92,8 @@ fn a_container_that_fails_again_and_again_is_a_run_that_gets_nowhere() {
     assert_eq!(failed(1, 2), [RunNotProgressing]);
     assert_eq!(failed(2, 0), []);
     assert_eq!(failed(u32::MAX, u32::MAX), [RunNotProgressing]);
+    let cold = Exits { failed: 3, ..Exits::default() };
+    assert_eq!(vetoes(&Evidence { ended: vec![cold.into()], ..training(&[busy_gpu(); 4]) }), [RunNotProgressing]);
 }
 
 /// Trap: a spot restart inside the window. Its pods are other pods, each ended once at most.

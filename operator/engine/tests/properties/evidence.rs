@@ -27,7 +27,15 @@ pub fn any_evidence() -> impl Strategy<Value = Evidence> {
         evidence(class, &gpus, &[container])
     });
     // Boxed: unboxed, their trees outgrow the stack of a test's thread.
-    prop_oneof![2 => mixed.boxed(), 1 => nearly.boxed(), 4 => replicas().boxed()]
+    let seen = prop_oneof![2 => mixed.boxed(), 1 => nearly.boxed(), 4 => replicas().boxed()];
+    (seen, ended()).prop_map(|(seen, ended)| Evidence { ended, ..seen })
+}
+
+/// The ends of containers that are not warm: mostly none, or one.
+fn ended() -> impl Strategy<Value = Vec<Exits>> {
+    let exits = (prop_oneof![3 => Just(0_u32), 1 => 1_u32..3], 0_u32..2, 0_u32..3)
+        .prop_map(|(gpu_memory, host_memory, failed)| Exits { gpu_memory, host_memory, failed });
+    prop_oneof![3 => Just(Vec::new()), 2 => vec(exits, 1..3)]
 }
 
 /// One replica: a GPU, its container, what it serves and what it trains.

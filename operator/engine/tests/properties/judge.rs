@@ -79,11 +79,13 @@ proptest! {
         let turn = |length: usize| by % length.max(1);
         other.gpus.rotate_left(turn(seen.gpus.len()));
         other.containers.rotate_left(turn(seen.containers.len()));
+        other.ended.rotate_left(turn(seen.ended.len()));
         other.servers.rotate_left(turn(seen.servers.len()));
         other.trainers.rotate_left(turn(seen.trainers.len()));
         if reverse {
             other.gpus.reverse();
             other.containers.reverse();
+            other.ended.reverse();
             other.servers.reverse();
             other.trainers.reverse();
         }
@@ -129,6 +131,7 @@ proptest! {
         let mut blank = seen;
         absurd(&mut blank, f64::NAN, u64::MAX);
         blank.containers.iter_mut().for_each(|one| one.exits = Exits::default());
+        blank.ended.clear();
         blank.trainers.iter_mut().for_each(|one| (one.loss, one.quality) = (None, None));
 
         prop_assert!(!matches!(judge(&blank).lean, Lean::Refuse(_)));

@@ -66,18 +66,16 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
     }
     match what {
         17 => seen.gpus.clear(),
-        18 => lose_containers(&mut seen.containers),
+        // That they are there, and on shared GPUs, the API says and not a sample.
+        18 => seen.containers.iter_mut().for_each(|one| {
+            *one = ContainerEvidence { shared: one.shared, ..ContainerEvidence::default() };
+        }),
         19 => seen.covered /= 2,
+        71 if !seen.ended.is_empty() => {
+            let ended = seen.ended.len();
+            seen.ended.remove(which % ended);
+        }
         _ => {}
-    }
-}
-
-/// Whether their pods are on shared GPUs is no sample.
-fn lose_containers(containers: &mut Vec<ContainerEvidence>) {
-    if containers.iter().any(|one| one.shared) {
-        containers.iter_mut().for_each(|one| *one = ContainerEvidence { shared: one.shared, ..Default::default() });
-    } else {
-        containers.clear();
     }
 }
 
@@ -183,7 +181,7 @@ fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 71;
+const LOSSES: u8 = 72;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -253,7 +251,8 @@ proptest! {
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone, or of those whose product is known; what a pod on a shared GPU counts that is its own again once the
     /// GPU's row is lost; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
-    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
+    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`;
+    /// `most_containers` over those too that only ended, `GpuOutOfMemory` over all that ended.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
         if refuses(judge(&seen).lean) {

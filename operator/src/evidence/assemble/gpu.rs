@@ -64,9 +64,13 @@ impl History {
             clocks_held: samples.mean(Metric::ClocksHeld),
             ..GpuEvidence::default()
         };
-        let activity = if is_frozen(samples) { GpuEvidence::default() } else { activity(samples) };
+        let activity = if self.ever(board, Metric::Power) && is_frozen(samples) {
+            GpuEvidence::default()
+        } else {
+            activity(samples)
+        };
         let lost = |field: Option<Span>, metric| field.is_none() && self.ever(board, metric);
-        GpuEvidence {
+        let seen = GpuEvidence {
             util: activity.util,
             engine: activity.engine,
             engine_lost: lost(activity.engine, Metric::Engine),
@@ -79,7 +83,8 @@ impl History {
             fp32: activity.fp32,
             swing: activity.swing,
             ..measured
-        }
+        };
+        if whole { seen } else { without_the_boards(&seen) }
     }
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
@@ -112,6 +117,11 @@ fn activity(samples: &mut Samples<'_>) -> GpuEvidence {
         swing: swing(samples),
         ..GpuEvidence::default()
     }
+}
+
+/// Of a MIG instance the exporter sends these of the board, which others use too, and a utilisation that reads zero.
+fn without_the_boards(instance: &GpuEvidence) -> GpuEvidence {
+    GpuEvidence { util: None, pcie_rx: None, clock: None, clocks_held: None, ..*instance }
 }
 
 /// A link's traffic over its peak. More than the peak is a counter that counts something else.
@@ -158,30 +168,32 @@ fn deviation(squares: f64, count: usize, expected: usize) -> Span {
 }
 
 /// Every activity stands still to the last digit while the power moves, or the power stands still with it: the exporter
-/// sends what it read long ago.
+/// sends what it read long ago. Of a GPU whose power was never seen there is nothing to hold it against.
 fn is_frozen(samples: &Samples<'_>) -> bool {
     // A board's power is never the same for minutes, not even at rest.
-    let stuck = |metric: &Metric| stands_for(samples, *metric) >= STUCK_FROM || samples.each(*metric).next().is_none();
-    let power_stuck = stands_for(samples, Metric::Power) >= STUCK_FROM;
-    (power_stuck && ACTIVITY.iter().all(stuck)) || stands_against_power(samples)
+    let stuck = |metric: &Metric| stands_for(samples, *metric) >= STUCK_FROM;
+    (stuck(&Metric::Power) && ACTIVITY.iter().all(stuck)) || (power_may_move(samples) && stands_at_work(samples))
 }
 
-/// Samples at the end that are the same to the last digit.
+/// Places at the end that are the same to the last digit; one that is missing may have been.
 fn stands_for(samples: &Samples<'_>, metric: Metric) -> usize {
     let mut last = None;
-    samples
-        .each(metric)
-        .fold(0, |run, value| if last.replace(value.to_bits()) == Some(value.to_bits()) { run + 1 } else { 1 })
+    let alike = |row: &&Option<super::Row<'_>>| {
+        let value = row.as_ref().and_then(|row| row.get(metric.column())).map(f64::to_bits);
+        value.is_none_or(|value| *last.get_or_insert(value) == value)
+    };
+    samples.rows.iter().rev().take_while(alike).count()
 }
 
-fn stands_against_power(samples: &Samples<'_>) -> bool {
-    let (least, most) = samples
-        .each(Metric::Power)
-        .fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
-    // Without power there is nothing to hold it against.
-    if most - least < POWER_MOVES * most || most <= 0.0 {
-        return false;
-    }
+/// Whether the power moved, or samples of it are missing that may have.
+fn power_may_move(samples: &Samples<'_>) -> bool {
+    let watts = || samples.each(Metric::Power);
+    let (least, most) = watts().fold((f64::MAX, 0.0_f64), |(least, most), watts| (least.min(watts), most.max(watts)));
+    watts().count() < samples.rows.len() || most - least >= POWER_MOVES * most
+}
+
+/// Whether all that there is of every activity is one number, and not all of these numbers are nothing or everything.
+fn stands_at_work(samples: &Samples<'_>) -> bool {
     let mut works = false;
     let stands = |metric: &Metric| {
         let mut values = samples.each(*metric);
@@ -189,6 +201,5 @@ fn stands_against_power(samples: &Samples<'_>) -> bool {
         works |= first > 0.0 && first < 1.0;
         values.all(|value| value.to_bits() == first.to_bits())
     };
-    let longest = ACTIVITY.iter().map(|metric| samples.each(*metric).count()).max().unwrap_or(0);
-    longest >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
+    samples.rows.len() >= FROZEN_FROM && ACTIVITY.iter().all(stands) && works
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evidence::DIVERGED;
-use wellfed_engine::evidence::{Exits, GpuEvidence, Trend};
+use wellfed_engine::evidence::{Ended, Exits, GpuEvidence, Trend};
 use wellfed_engine::span::Span;
 
 fn gpu(slices: Vec<Slice>) -> GpuEvidence {
@@ -188,7 +188,7 @@ fn a_loss_diverged_only_if_its_newest_sample_is_no_number() {
 }
 
 #[test]
-fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is_listed_with_them() {
+fn ends_within_the_window_count_for_their_container_and_those_of_one_that_is_not_warm_for_themselves() {
     let exit = |pod: &str, minute, cause| Exit { pod: pod.to_owned(), at: at(minute), cause, shared: false };
     let workload = Watched {
         exits: vec![
@@ -205,8 +205,8 @@ fn ends_within_the_window_count_for_their_container_and_one_that_keeps_ending_is
     let evidence = history(vec![said(9, &[(Metric::Engine, 0.5)])]).evidence(&workload).unwrap();
 
     let exits: Vec<_> = evidence.containers.iter().map(|container| container.exits).collect();
-    let expected = [Exits { host_memory: 1, ..Exits::default() }, Exits { gpu_memory: 2, ..Exits::default() }];
-    assert_eq!(exits, expected);
+    assert_eq!(exits, [Exits { host_memory: 1, ..Exits::default() }]);
+    assert_eq!(evidence.ended, [Ended::from(Exits { gpu_memory: 2, ..Exits::default() })]);
     assert_eq!((evidence.expected_gpus, evidence.servers.len(), evidence.slo_breached), (1, 1, true));
     assert!(evidence.backlog_lasts);
 }

@@ -66,6 +66,110 @@ proptest! {
     }
 }
 
+/// How a number goes from minute to minute.
+#[derive(Clone, Copy, Debug)]
+enum Course {
+    Still,
+    /// For the last five minutes.
+    StillLately,
+    Jitters,
+    Moves,
+    /// In one minute, and else jitters.
+    MovesOnce,
+    Never,
+}
+
+impl Course {
+    fn at(self, minute: i64) -> Option<f64> {
+        match self {
+            Self::Still => Some(1.0),
+            Self::StillLately => Some(if minute > 5 { 1.0 } else { 1.0 + 0.001 * minute as f64 }),
+            Self::Jitters => Some(1.0 + 0.001 * minute as f64),
+            Self::MovesOnce if minute == 4 => Some(1.4),
+            Self::MovesOnce => Self::Jitters.at(minute),
+            Self::Moves => Some(if minute % 2 == 0 { 1.0 } else { 1.4 }),
+            Self::Never => None,
+        }
+    }
+}
+
+const ACTIVITY: [(Metric, f64); 5] =
+    [(Metric::Util, 22.0), (Metric::Engine, 0.22), (Metric::Sm, 0.12), (Metric::Dram, 0.05), (Metric::Tensor, 0.04)];
+const WATTS: (Metric, f64) = (Metric::Power, 150.0);
+
+/// Ten looks at a GPU that does little, without those samples that are `gone`, or whole looks.
+fn little(activity: Course, power: Course, gone: &[(i64, Option<Metric>)]) -> Evidence {
+    let look = |minute: i64| {
+        let of = |course: Course, (metric, value): (Metric, f64)| Some((metric, value * course.at(minute)?));
+        let noted = ACTIVITY.into_iter().filter_map(|one| of(activity, one)).chain(of(power, WATTS));
+        let left: Vec<_> = noted.filter(|(metric, _)| !gone.contains(&(minute, Some(*metric)))).collect();
+        said(minute, &left)
+    };
+    let looks = (1..=10).filter(|minute| !gone.contains(&(*minute, None))).map(look);
+    history(looks.collect()).evidence(&watched(0, &[("a", -60)])).unwrap()
+}
+
+fn refused(seen: &Evidence) -> bool {
+    matches!(wellfed_engine::judge(seen).lean, wellfed_engine::opinion::Lean::Refuse(_))
+}
+
+/// What is known of ten looks, by how activity and power go.
+#[test]
+fn what_stands_still_is_frozen_where_its_power_does_not_speak_against_it() {
+    let refuses = |activity, power| refused(&little(activity, power, &[]));
+
+    for course in [Course::Jitters, Course::Moves, Course::Never] {
+        assert!(refuses(Course::Jitters, course), "{course:?}: the control");
+    }
+    assert!(refuses(Course::Still, Course::Never), "nothing to hold it against");
+    assert!(refuses(Course::Still, Course::Jitters), "an even load draws even power");
+    for frozen in [
+        (Course::Still, Course::Still),
+        (Course::Still, Course::Moves),
+        (Course::Still, Course::MovesOnce),
+        (Course::StillLately, Course::StillLately),
+        (Course::StillLately, Course::Still),
+    ] {
+        assert!(!refuses(frozen.0, frozen.1), "{frozen:?}");
+    }
+}
+
+#[test]
+fn where_activity_stands_still_and_one_sample_of_power_is_gone_nobody_knows_whether_it_moved() {
+    assert!(!refused(&little(Course::Still, Course::Jitters, &[(4, Some(Metric::Power))])));
+    assert!(!refused(&little(Course::Still, Course::Jitters, &[(4, None)])));
+    assert!(!refused(&little(Course::Still, Course::MovesOnce, &[(4, Some(Metric::Power))])), "the one that told");
+    assert!(refused(&little(Course::Jitters, Course::Jitters, &[(4, Some(Metric::Power))])), "the control");
+}
+
+fn course() -> impl Strategy<Value = Course> {
+    let jittering = [Course::Jitters, Course::Moves, Course::MovesOnce];
+    prop::sample::select([&[Course::Still, Course::StillLately, Course::Never][..], &jittering].concat())
+}
+
+/// A sample, or (of a look between the others) the whole look.
+fn gone() -> impl Strategy<Value = (i64, Option<Metric>)> {
+    let metrics: Vec<_> = ACTIVITY.iter().map(|(metric, _)| *metric).chain([Metric::Power]).collect();
+    prop_oneof![4 => (1..=10_i64, prop::sample::select(metrics).prop_map(Some)), 1 => (2..=9_i64, Just(None))]
+}
+
+proptest! {
+    /// Kills: `power_may_move` without its look at what is missing, `stands_for` that ends where a sample is missing or
+    /// counts samples, looks that were never taken without a place, a GPU known by any sample.
+    #[test]
+    fn no_sample_that_is_gone_turns_into_a_refusal(
+        activity in course(),
+        power in course(),
+        before in prop::collection::vec(gone(), 0..4),
+        more in gone(),
+    ) {
+        let fewer = [&before[..], &[more]].concat();
+        let (whole, rest) = (little(activity, power, &before), little(activity, power, &fewer));
+
+        prop_assert!(refused(&whole) || !refused(&rest), "{activity:?} and {power:?} without {before:?}, then {more:?}");
+    }
+}
+
 /// Ten looks at GPU `g`, which does little for pod `a`; pod `b` has a row in those that `other` names.
 fn beside(other: impl Fn(i64) -> bool) -> Vec<Slice> {
     shown(|pod, minute| pod == "a" || other(minute))

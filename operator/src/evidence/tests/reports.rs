@@ -4,6 +4,7 @@ use super::*;
 use wellfed_engine::evidence::GpuEvidence;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Gap, Lean};
+use wellfed_engine::rules::RuleName;
 
 /// A GPU that does little all the time: half an hour of it refuses, if it is believed.
 const STARVED: [(Metric, f64); 5] =
@@ -22,6 +23,17 @@ fn evidence(look: impl Fn(i64) -> Slice) -> Evidence {
     history((1..=10).map(look).collect()).evidence(&watched(0, &[("a", -60)])).unwrap()
 }
 
+/// The same beside a CPU at its limit.
+fn at_limit(look: impl Fn(i64) -> Slice) -> Lean {
+    let container = ("demo".to_owned(), "a".to_owned());
+    lean(|minute| {
+        let mut slice = look(minute);
+        slice.note_container(&container, "train", Metric::Cores, 7.76);
+        slice.note_container(&container, "train", Metric::Throttled, 0.4);
+        slice
+    })
+}
+
 fn lean(look: impl Fn(i64) -> Slice) -> Lean {
     judge(&evidence(look)).lean
 }
@@ -36,7 +48,7 @@ fn the_control_a_starved_gpu_whose_series_are_whole_is_refused() {
 
 /// Golden scenario G13.
 #[test]
-fn dcgm_exporter_342_349_188_411_477_series_without_pod_labels_are_nobodys() {
+fn golden_13_dcgm_exporter_342_349_188_411_477_series_without_pod_labels_are_nobodys() {
     let bare = [("UUID", "g"), ("gpu", "0")];
     let exporters_own = [("namespace", "gpu-operator"), ("pod", "dcgm-exporter-x"), ("UUID", "g")];
 
@@ -44,15 +56,53 @@ fn dcgm_exporter_342_349_188_411_477_series_without_pod_labels_are_nobodys() {
     assert_eq!(lean(|minute| labelled(minute, &STARVED, &exporters_own)), UNSEEN);
 }
 
+/// An exporter is upgraded at half time; one look has the series of both.
 #[test]
-fn dcgm_exporter_655_the_case_of_the_host_label_changes_nothing() {
-    let with = |host: &'static str| {
-        let labels = [&OF_A[..], &[(host, "node-1")]].concat();
-        lean(move |minute| labelled(minute, &STARVED, &labels))
+fn dcgm_exporter_655_the_case_of_the_host_label_makes_no_second_gpu_and_no_second_pod() {
+    let both = |minute: i64| {
+        let mut slice = Slice::ending(at(minute));
+        let hosts = [("Hostname", minute <= 5), ("hostname", minute >= 5)];
+        for (host, _) in hosts.into_iter().filter(|(_, sent)| *sent) {
+            for (metric, value) in STARVED {
+                slice.take(metric, vec![row(value, &[&OF_A[..], &[(host, "node-1")]].concat())]);
+            }
+        }
+        slice
+    };
+    let seen = evidence(both);
+
+    assert_eq!((seen.gpus.len(), seen.gpus[0].shared, activity(&seen)), (1, false, vec![0.22]));
+    assert_eq!(at_limit(both), at_limit(|minute| labelled(minute, &STARVED, &OF_A)));
+    assert_eq!(at_limit(both), Lean::Refuse(RuleName::DataLoader));
+}
+
+#[test]
+fn dcgm_exporter_655_no_question_and_no_rule_joins_by_labels_or_knows_a_host() {
+    let named = crate::config::TrainerNames { quality: vec!["eval_accuracy".into()], ..Default::default() };
+    let questions = Metric::ALL.into_iter().filter_map(|metric| metric.query("60s", &named));
+    let all: Vec<_> = questions.chain([crate::evidence::recorded::rules()]).collect();
+
+    assert_eq!(all.len(), Metric::ALL.len() + 1);
+    for text in all {
+        for joins in ["hostname", " on (", " on(", "ignoring", "group_left", "group_right"] {
+            assert!(!text.to_lowercase().contains(joins), "{joins} is in {text}");
+        }
+    }
+}
+
+#[test]
+fn golden_11_dcgm_exporter_138_150_411_342_labels_that_are_missing_in_two_of_ten_looks_are_missing_samples() {
+    let bare = [("UUID", "g"), ("gpu", "0")];
+    let missing_in = |looks: i64| {
+        at_limit(move |minute| {
+            // Two in the middle, or more of them.
+            let labels = if (4..4 + looks).contains(&minute) { &bare[..] } else { &OF_A[..] };
+            labelled(minute, &STARVED, labels)
+        })
     };
 
-    assert_eq!(with("Hostname"), with("hostname"));
-    assert!(matches!(with("Hostname"), Lean::Refuse(_)));
+    assert_eq!([0, 2].map(missing_in), [Lean::Refuse(RuleName::DataLoader); 2]);
+    assert_eq!([3, 6].map(missing_in), [UNSEEN; 2]);
 }
 
 #[test]
@@ -105,7 +155,7 @@ fn a_sliced_gpu_whose_memory_does_not_suffice_only_advises() {
     };
 
     assert_eq!((lean(true, &[("a", -60)]), lean(true, &[])), (Lean::Allow, Lean::Unknown(Gap::NoWarmReplica)));
-    let refused = Lean::Refuse(wellfed_engine::rules::RuleName::GpuOutOfMemory);
+    let refused = Lean::Refuse(RuleName::GpuOutOfMemory);
     assert_eq!((lean(false, &[("a", -60)]), lean(false, &[])), (refused, refused), "the control");
 }
 
@@ -118,6 +168,51 @@ fn dcgm_exporter_216_105_430_397_under_mig_the_engine_speaks_and_utilisation_of_
 
     assert_eq!(seen.gpus[0].activity().map(|span| (span.mean * 10.0).round()), Some(8.0));
     assert_eq!(judge(&seen).lean, Lean::Allow);
+}
+
+#[test]
+fn dcgm_80_dcgm_exporter_216_utilisation_alone_says_nothing_of_a_mig_instance() {
+    let instance = [&OF_A[..], &[("GPU_I_ID", "3"), ("GPU_I_PROFILE", "3g.40gb")]].concat();
+    for util in [0.0, 22.0, 95.0] {
+        let only = |minute| labelled(minute, &[(Metric::Util, util), (Metric::Memory, 0.5)], &instance);
+        assert_eq!(at_limit(only), UNSEEN, "{util}");
+    }
+    let engine = |minute| labelled(minute, &STARVED, &instance);
+    assert_eq!(at_limit(engine), Lean::Refuse(RuleName::DataLoader), "its engine is its own");
+}
+
+#[test]
+fn dcgm_80_what_a_mig_instance_s_board_does_is_nobody_s() {
+    let boards = [
+        (Metric::Util, 22.0),
+        (Metric::PcieRx, 3.0e9),
+        (Metric::Clock, 1_980.0),
+        (Metric::ClocksHeld, 1.0),
+        (Metric::PowerLimit, 700.0),
+        (Metric::NvlinkRx, 1.0e9),
+        (Metric::NvlinkTx, 1.0e9),
+    ];
+    let known = |labels: &[(&str, &str)]| {
+        let model = [labels, &[("modelName", "NVIDIA H100 80GB HBM3")]].concat();
+        let watts = |minute: i64| (Metric::Power, 300.0 + minute as f64);
+        let gpu = evidence(|minute| labelled(minute, &[&boards[..], &[watts(minute)]].concat(), &model)).gpus[0];
+        let all = [gpu.util, gpu.pcie_rx, gpu.pcie, gpu.clock, gpu.clocks_held, gpu.power, gpu.nvlink];
+        all.iter().flatten().count()
+    };
+
+    assert_eq!((known(&OF_A), known(&[&OF_A[..], &[("GPU_I_ID", "3")]].concat())), (7, 0));
+}
+
+#[test]
+fn golden_03_dcgm_exporter_272_577_dcgm_80_152_a_value_out_of_range_is_dropped_and_the_rest_is_judged() {
+    let instance = [&OF_A[..], &[("GPU_I_ID", "3"), ("GPU_I_PROFILE", "3g.40gb")]].concat();
+    let values = [(Metric::Sm, 1.3), (Metric::Engine, 0.8), (Metric::Dram, 0.5)];
+    let look = |minute| labelled(minute, &values, &instance);
+    let seen = evidence(look);
+
+    assert_eq!((seen.gpus[0].sm, seen.gpus[0].dram.map(|dram| dram.mean)), (None, Some(0.5)));
+    assert_eq!(judge(&seen).lean, Lean::Allow);
+    assert_eq!((look(1).dropped(Metric::Sm), look(1).dropped(Metric::Dram)), (1, 0));
 }
 
 #[test]
@@ -175,6 +270,23 @@ fn gpu_monitoring_tools_188_values_that_stand_still_while_the_power_moves_are_st
 }
 
 #[test]
+fn golden_17_gpu_monitoring_tools_188_twenty_minutes_of_the_same_floats_under_changing_power_are_stale() {
+    let over = |value: fn(i64) -> f64| {
+        let look = |minute: i64| {
+            let watts = if minute % 3 == 0 { 300.0 } else { 420.0 };
+            let engine = 0.22 * value(minute);
+            labelled(minute, &[(Metric::Engine, engine), (Metric::Sm, 0.5 * engine), (Metric::Power, watts)], &OF_A)
+        };
+        let twenty = Watched { gate: watching(MINUTE * 20).gate, ..watched(0, &[("a", -60)]) };
+        let evidence = history((1..=20).map(look).collect()).evidence(&twenty).unwrap();
+        (evidence.covered, judge(&evidence).lean)
+    };
+
+    assert_eq!(over(|_| 1.0), (MINUTE * 20, UNSEEN));
+    assert!(matches!(over(|minute| 1.0 + 0.001 * minute as f64).1, Lean::Refuse(_)), "the control");
+}
+
+#[test]
 fn dcgm_56_62_a_profiler_that_freezes_the_counters_makes_no_verdict_of_their_last_values() {
     let profiled = |minute: i64| {
         let moving = 0.4 + 0.01 * minute as f64;
@@ -193,12 +305,12 @@ fn dcgm_202_blank_values_are_unknown_until_samples_resume() {
         |resumed: i64| lean(move |minute| labelled(minute, if minute < resumed { &blanks } else { &STARVED }, &OF_A));
 
     assert_eq!(until(99), UNSEEN);
-    assert!(!matches!(until(9), Lean::Refuse(_)), "two minutes of samples prove nothing about ten");
+    assert_eq!(until(9), UNSEEN, "two minutes of samples prove nothing about ten");
     assert!(matches!(until(1), Lean::Refuse(_)));
 }
 
 #[test]
-fn dcgm_exporter_readme_sentinels_and_impossible_values_are_no_samples() {
+fn golden_15_dcgm_exporter_readme_sentinels_and_impossible_values_are_no_samples() {
     for value in [9_223_372_036_854_775_794.0, f64::NAN, -1.0, 101.0, 1.0e9, f64::INFINITY] {
         let seen = evidence(|minute| labelled(minute, &[(Metric::Util, value), (Metric::Engine, value)], &OF_A));
         assert_eq!(seen.gpus.iter().filter_map(GpuEvidence::activity).count(), 0, "{value}");
@@ -206,7 +318,7 @@ fn dcgm_exporter_readme_sentinels_and_impossible_values_are_no_samples() {
 }
 
 #[test]
-fn llm_d_autoscaling_368_a_dead_pod_in_the_range_window_is_nobody() {
+fn golden_19_llm_d_autoscaling_368_a_dead_pod_in_the_range_window_is_nobody() {
     let with_the_dead = |minute| {
         let busy = [(Metric::Engine, 0.95), (Metric::Sm, 0.7), (Metric::Tensor, 0.4)];
         let mut slice = labelled(minute, &busy, &OF_A);
@@ -248,9 +360,27 @@ fn vllm_18354_29330_llm_d_509_the_kv_cache_is_asked_for_by_both_of_its_names() {
 }
 
 #[test]
+fn dcgm_exporter_646_700_482_metrics_that_vanish_after_an_upgrade_leave_no_case() {
+    let upgraded_at = |minute: i64| {
+        move |now: i64| {
+            let left = if now < minute { &STARVED[..] } else { &STARVED[..1] };
+            labelled(now, left, &OF_A)
+        }
+    };
+    let of_the_last_ten = |look: &dyn Fn(i64) -> Slice| {
+        let history = history((1..=20).map(look).collect());
+        judge(&history.evidence(&watched(10, &[("a", -60)])).unwrap()).lean
+    };
+
+    assert_eq!(of_the_last_ten(&upgraded_at(10)), UNSEEN, "utilisation is left, and was not what counted");
+    assert_eq!(of_the_last_ten(&upgraded_at(15)), UNSEEN);
+    assert!(matches!(of_the_last_ten(&upgraded_at(99)), Lean::Refuse(_)), "the control");
+}
+
+#[test]
 fn prometheus_adapter_644_dcgm_exporter_42_no_metrics_now_and_then_prove_nothing() {
     let flapping =
         |minute: i64| if minute % 2 == 0 { labelled(minute, &STARVED, &OF_A) } else { Slice::ending(at(minute)) };
 
-    assert!(!matches!(lean(flapping), Lean::Refuse(_)));
+    assert_eq!(lean(flapping), UNSEEN);
 }
