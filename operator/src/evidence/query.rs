@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn the_peak_of_memory_is_the_largest_sample_where_the_least_is_free() {
-        let by = "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID)";
+        let by = "max by (namespace, pod, exported_namespace, exported_pod, pod_namespace, pod_name, UUID, GPU_I_ID, modelName)";
         let used = "max_over_time(DCGM_FI_DEV_FB_USED[60s])";
 
         assert_eq!(
