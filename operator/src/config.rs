@@ -104,11 +104,13 @@ pub struct TrainerNames {
     pub step_seconds: Vec<String>,
     /// The part of it in which the GPU waits for data, likewise.
     pub data_wait_seconds: Vec<String>,
+    /// Counters of steps; without one, what a histogram or summary of their length counts.
+    pub steps: Vec<String>,
     /// Counters of samples or tokens.
     pub throughput: Vec<String>,
     /// A gauge of the training loss.
     pub loss: Vec<String>,
-    /// A gauge of the evaluation metric.
+    /// A gauge of the evaluation metric; more is better.
     pub quality: Vec<String>,
 }
 
@@ -118,6 +120,7 @@ impl Default for TrainerNames {
         Self {
             step_seconds: names(&["training_step_seconds"]),
             data_wait_seconds: names(&["training_data_wait_seconds"]),
+            steps: names(&["training_steps_total"]),
             throughput: names(&["training_samples_total", "training_tokens_total"]),
             loss: names(&["training_loss"]),
             quality: Vec::new(),
@@ -128,7 +131,8 @@ impl Default for TrainerNames {
 impl TrainerNames {
     /// The first name that Prometheus does not have.
     fn wrong(&self) -> Option<&String> {
-        let all = [&self.step_seconds, &self.data_wait_seconds, &self.throughput, &self.loss, &self.quality];
+        let times = [&self.step_seconds, &self.data_wait_seconds];
+        let all = times.into_iter().chain([&self.steps, &self.throughput, &self.loss, &self.quality]);
         all.into_iter().flatten().find(|name| !is_name(name))
     }
 }

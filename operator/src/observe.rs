@@ -5,7 +5,7 @@ mod tests;
 
 use crate::catalog::{Catalog, Target, TargetKey};
 use crate::contest::Foreign;
-use crate::evidence::{Exit, WatchedPod};
+use crate::evidence::{Exit, OwnSaid, WatchedPod};
 use crate::gate_override::Word;
 use crate::intent::Settings;
 use crate::measures::measures;
@@ -71,6 +71,8 @@ pub struct Ready {
     pub stuck: Option<Stuck>,
     /// Its Ready pods.
     pub ready_pods: Vec<WatchedPod>,
+    /// What its own signals say of its work.
+    pub own: OwnSaid,
     /// What a person says against the gate, if anything.
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
@@ -196,12 +198,13 @@ fn looked_at(
     let template = template(&resolved.targets);
     let mut memory = recall.memory(&id.uid, workload);
     templates::keep_up(&mut memory.gate.template, &template.digest);
+    let (figures, own) = measures(id, &resolved, &signals, look);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         policy: resolved.policy.clone(),
         pools,
-        measures: measures(id, &resolved, &signals, look),
+        measures: figures,
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
         template: Some(template),
@@ -211,7 +214,7 @@ fn looked_at(
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
     let exits = recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, look.now);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
-    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
+    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, own, gate_override, opinion, exits };
     (ready, state)
 }
 
@@ -258,6 +261,7 @@ fn signals(
                 replicas: resolved.replicas,
                 now: look.now,
                 stale_after: look.stale_after,
+                signed: false,
             });
             let usable = usable(&value, pools);
             let lost = |latest: &Latest| recall.losses.note(&id.uid, &policy.name.0, latest.number, usable);

@@ -1,19 +1,22 @@
 //! What a decision means for others: whom the gate's lane judges, and what the metrics show.
 
-use crate::evidence::{Exit, Watched, WatchedPod};
+use crate::evidence::{Exit, OwnSaid, Watched, WatchedPod};
 use crate::metrics::Numbers;
 use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::{GateMode, Policy, Target};
+use wellfed_engine::sizing::need;
+use wellfed_engine::units::Gpus;
 use wellfed_engine::world::SignalValue;
 
 /// For the gate's lane: only while demand exceeds its target, and the gate is not off. `pods` are its Ready pods, and how
-/// its containers ended lately.
+/// its containers ended lately; `own` is what its own signals say.
 pub fn watched(
     decision: &Decision,
     policy: &Policy,
     now: Timestamp,
+    own: OwnSaid,
     pods: impl FnOnce() -> (Vec<WatchedPod>, Vec<Exit>),
 ) -> Option<Watched> {
     let since = decision.memory.demand_above_since?;
@@ -29,9 +32,17 @@ pub fn watched(
         since,
         pods,
         exits,
+        own,
+        weights: weights(policy),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
     })
+}
+
+/// Gigabytes of weights on each GPU of a replica that holds the whole model.
+fn weights(policy: &Policy) -> Option<f64> {
+    let model = policy.model.filter(|model| !model.sharded && policy.gpus_per_replica > Gpus::ZERO)?;
+    Some(need(&model, policy.class, None).weights / f64::from(policy.gpus_per_replica.0))
 }
 
 /// Whether one of the objectives is exceeded, and for as long as it says.

@@ -4,7 +4,9 @@
 
 mod data_wait;
 mod exits;
+mod own;
 mod server;
+mod source;
 mod trainer;
 
 use crate::policy::{Class, GatePolicy};
@@ -14,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 pub use data_wait::DataWait;
 pub use exits::Exits;
+pub use own::{Moves, OwnEvidence};
 pub use server::ServerEvidence;
+pub use source::Source;
 pub use trainer::{TrainerEvidence, Trend};
 
 /// One workload's evidence, attributed to its live, Ready, warm pods.
@@ -41,6 +45,9 @@ pub struct Evidence {
     /// What its warm pods train by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub trainers: Vec<TrainerEvidence>,
+    /// What its own signals say of its work, all replicas together.
+    #[serde(default)]
+    pub own: OwnEvidence,
     /// A latency objective is exceeded now.
     #[serde(default)]
     pub slo_breached: bool,
@@ -86,21 +93,33 @@ pub struct GpuEvidence {
     /// Share of time that heat or hardware held the clocks down, 0–1; not by an idle GPU or a power cap in software.
     #[serde(default)]
     pub clocks_held: Option<Span>,
+    /// Events a minute in which heat or hardware held the clocks down, by an exporter that counts events and no time.
+    #[serde(default)]
+    pub clock_events: Option<Span>,
     /// Standard deviation of `engine` within the window, 0–0.5.
     #[serde(default)]
     pub swing: Option<Span>,
     /// `NVLink` traffic over the product's peak, the busier direction, 0–1; none on boards without it.
     #[serde(default)]
     pub nvlink: Option<Span>,
+    /// `nvlink` was measured here within the last day and is missing now: it may be busy.
+    #[serde(default)]
+    pub nvlink_lost: bool,
     /// `PCIe` traffic over the product's peak, the busier direction, 0–1.
     #[serde(default)]
     pub pcie: Option<Span>,
+    /// `pcie` was measured here within the last day and is missing now: it may be busy.
+    #[serde(default)]
+    pub pcie_lost: bool,
     /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
     #[serde(default)]
     pub memory: Option<Span>,
     /// Standard deviation of `memory` within the window, 0–0.5.
     #[serde(default)]
     pub memory_swing: Option<Span>,
+    /// The share of its memory that the model's weights take, 0–1; none where the model or the product is not known.
+    #[serde(default)]
+    pub weights: Option<f64>,
     /// FP32 pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_FP32_ACTIVE`).
     #[serde(default)]
     pub fp32: Option<Span>,
@@ -161,6 +180,9 @@ pub struct ContainerEvidence {
     /// The pod's network traffic, bytes a second, the busier direction; host networking and RDMA are not in it.
     #[serde(default)]
     pub network: Option<Span>,
+    /// `network` was measured here within the last day and is missing now: it may be busy.
+    #[serde(default)]
+    pub network_lost: bool,
     /// How often it ended.
     #[serde(default)]
     pub exits: Exits,

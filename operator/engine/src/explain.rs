@@ -197,6 +197,9 @@ pub fn gap(gap: Gap) -> String {
         }
         Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
         Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
+        Gap::SourceLost { rule, source } => {
+            format!("{rule} may hold: {source}, which was seen within the last day and would tell, is missing")
+        }
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
         Gap::Recalled { rule, until } => {
             format!(
@@ -244,6 +247,7 @@ fn measure(measure: &Measure) -> String {
         Quantity::TensorActivity => format!("tensor pipe {} in use", percent(value)),
         Quantity::Fp32Activity => format!("FP32 pipe {} in use", percent(value)),
         Quantity::MemoryUsed => format!("GPU memory {} in use", percent(value)),
+        Quantity::MemoryNeeded => format!("about {} of GPU memory needed", percent(value)),
         Quantity::MemorySwing => memory_swing(measure),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),
@@ -256,6 +260,7 @@ fn measure(measure: &Measure) -> String {
         Quantity::NetworkRate => format!("{:.1} GB/s of network a pod", value / 1e9),
         Quantity::PowerOfLimit => format!("power at {} of the board's limit", percent(value)),
         Quantity::ClocksHeld => format!("clocks held down {} of the time", percent(value)),
+        Quantity::ClockEvents => format!("clocks held down {value:.1} times a minute"),
         Quantity::RequestsRunning => format!("{value:.1} requests in service a replica"),
         Quantity::RequestsWaiting => format!("{value:.0} requests waiting a replica"),
         Quantity::RequestsWaitingMost => format!("{value:.0} requests waiting at the fullest replica"),
@@ -272,6 +277,8 @@ fn measure(measure: &Measure) -> String {
         Quantity::LossChange => format!("loss moved by {} %", number(value * 100.0)),
         Quantity::QualityChange => format!("evaluation moved by {} %", number(value * 100.0)),
         Quantity::LossesDiverged => format!("loss is no number at {value:.0} trainers"),
+        Quantity::WorkDone => format!("{} of work a second by its own signal", number(value)),
+        Quantity::StepsDone => format!("{} steps a second", number(value)),
         Quantity::GpuMemoryExits => format!("ended {value:.0} times for want of GPU memory"),
         Quantity::FailedExits => format!("one container failed {value:.0} times"),
         Quantity::ServersIdle => format!("{value:.0} replicas idle"),

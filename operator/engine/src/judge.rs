@@ -1,5 +1,7 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
+mod lost;
+
 use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
@@ -13,8 +15,13 @@ pub fn judge(seen: &Evidence) -> Opinion {
     let (mut unexplained, mut unopposed) = (Vec::new(), Vec::new());
     let mut unsure: Option<Gap> = None;
     let mut gap: Option<Gap> = None;
+    let unopposed_by_lost = lost::unopposed(own.as_ref().unwrap_or(seen));
     for rule in RULES {
-        match ask(*rule, seen, own.as_ref()) {
+        let says = ask(*rule, seen, own.as_ref());
+        if let Some(source) = lost::hides(*rule, &says, &unopposed_by_lost) {
+            unsure = unsure.or(Some(Gap::SourceLost { rule: rule.name(), source }));
+        }
+        match says {
             Says::NotMine => {}
             Says::Invalid(why) => gap = gap.or(Some(why)),
             Says::Unsure(why) => unsure = unsure.or(Some(why)),

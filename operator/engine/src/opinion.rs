@@ -1,5 +1,6 @@
 //! What the judge thinks of one workload on one look at its evidence.
 
+use crate::evidence::Source;
 use crate::facts::Facts;
 use crate::memory::Moment;
 use crate::rules::RuleName;
@@ -63,6 +64,13 @@ pub enum Gap {
     NoWarmReplica,
     /// The trainers' own count of their wait for data, which would decide, is missing.
     DataWaitLost,
+    /// A cause would show, but a source that may speak against it was seen within the last day and is missing.
+    SourceLost {
+        /// What would refuse.
+        rule: RuleName,
+        /// What is missing.
+        source: Source,
+    },
     /// A cause shows, but not often enough in a row yet.
     Counting {
         /// Evaluations in a row.
@@ -195,6 +203,8 @@ pub enum Quantity {
     Fp32Activity,
     /// GPU memory in use, 0–1, mean over GPUs.
     MemoryUsed,
+    /// GPU memory that the model's weights and the KV cache in use take, 0–1, mean over GPUs.
+    MemoryNeeded,
     /// Standard deviation of the memory in use, 0–0.5, mean over GPUs.
     MemorySwing,
     /// CPU used over the container's limit, 0–1.
@@ -219,6 +229,8 @@ pub enum Quantity {
     PowerOfLimit,
     /// Share of time that heat or hardware held the clocks down, 0–1, mean over the GPUs concerned.
     ClocksHeld,
+    /// Events a minute in which heat or hardware held the clocks down, mean over the GPUs concerned.
+    ClockEvents,
     /// Requests in service, mean over servers.
     RequestsRunning,
     /// Requests that wait for room, mean over servers.
@@ -249,7 +261,11 @@ pub enum Quantity {
     LossChange,
     /// Change of the evaluation metric within the window over its value, the largest of the trainers.
     QualityChange,
-    /// Trainers whose loss is no number.
+    /// Work done a second by the workload's own signal of role `Throughput`.
+    WorkDone,
+    /// Steps a second, mean over trainers.
+    StepsDone,
+    /// Trainers whose loss is no number, the workload's own signal of role `Progress` counted as one.
     LossesDiverged,
     /// Exits for want of GPU memory within the window.
     GpuMemoryExits,

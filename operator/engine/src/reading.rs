@@ -83,6 +83,15 @@ impl Reading<f64> {
         Self::Known { value, at }
     }
 
+    /// The same of a number that may be below zero, as a reward or a logarithm is.
+    pub fn of_level(value: f64, at: Timestamp, now: Timestamp, stale_after: jiff::SignedDuration) -> Self {
+        match Self::of(value.abs(), at, now, stale_after) {
+            Self::Known { at, .. } => Self::Known { value, at },
+            Self::Stale { at, .. } => Self::Stale { value, at },
+            other => other,
+        }
+    }
+
     /// The value if it may be used, else what is wrong. Looks at the number once more, wherever it came from: a NaN that
     /// slipped through would read as zero.
     pub fn believed(&self) -> Result<f64, Trouble> {

@@ -11,7 +11,8 @@ use super::numbering::Id;
 use super::table::Row;
 use super::watched::{Watched, WatchedPod};
 use jiff::SignedDuration;
-use wellfed_engine::evidence::{ContainerEvidence, Evidence};
+pub(super) use trainer::trend_of;
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, OwnEvidence};
 use wellfed_engine::span::Span;
 
 /// The samples of one thing, one place a look, and how many there should be.
@@ -65,6 +66,7 @@ impl History {
             containers: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
+            own: self.own_of(workload, &usable),
             slo_breached: workload.slo_breached,
             sharded: workload.sharded,
         };
@@ -90,6 +92,12 @@ impl History {
         Some(evidence)
     }
 
+    fn own_of(&self, workload: &Watched, looks: &[&Look]) -> OwnEvidence {
+        let looks: Vec<jiff::Timestamp> = looks.iter().map(|look| look.at).collect();
+        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.duration_since(looks[0]));
+        self.own_evidence(workload, &looks, looks.len().max(looks_in(span, self.interval) + 1))
+    }
+
     /// Whether everything in a look is newer than `from`.
     fn begins_after(&self, look: &Look, from: jiff::Timestamp) -> bool {
         self.is_all_after(look.at, from)
@@ -102,7 +110,7 @@ impl History {
         let id = self.pod(&workload.namespace, &pod.name);
         let mut samples = Samples::expecting(expected);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
-        self.add_gpus(evidence, id.map(|id| (id, pod.ready_since)), looks, &mut samples);
+        self.add_gpus(evidence, id.map(|id| (id, pod.ready_since)), looks, workload.weights, &mut samples);
         samples.turn(looks, Subject::Container, id, self.container(&pod.container));
         let container = ContainerEvidence {
             cores: samples.mean(Metric::Cores),
@@ -114,7 +122,9 @@ impl History {
         };
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
-        evidence.containers.push(ContainerEvidence { network, ..container });
+        let lost = |metric| network.is_none() && self.ever_said(id, metric);
+        let network_lost = lost(Metric::NetworkRx) || lost(Metric::NetworkTx);
+        evidence.containers.push(ContainerEvidence { network, network_lost, ..container });
         evidence.servers.push(self.server(id, &mut samples));
         evidence.trainers.push(self.trainer(id, &mut samples));
     }

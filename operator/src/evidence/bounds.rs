@@ -47,6 +47,8 @@ impl Metric {
             | Self::StepSeconds
             | Self::DataWaitSeconds => (0.0, 1.0e6),
             Self::Progress | Self::Throughput | Self::OutputTokens | Self::OutputCap => (0.0, 1.0e9),
+            // A minute, and a second.
+            Self::ClockEvents | Self::Steps => (0.0, 1.0e6),
             Self::PromptSpread => (1.0, 1.0e6),
             Self::Loss | Self::Quality => (-1.0e18, 1.0e18),
             Self::Util
@@ -100,6 +102,8 @@ impl Metric {
             | Self::StepSeconds
             | Self::DataWaitSeconds
             | Self::Throughput
+            | Self::ClockEvents
+            | Self::Steps
             | Self::Loss
             | Self::Quality => f64::INFINITY,
         }

@@ -4,6 +4,7 @@ use super::boards::Board;
 use super::last_seen::LastSeen;
 use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
+use super::own::OwnHistory;
 use super::slice::{Slice, joined};
 use super::table::{Grouped, Row};
 use super::users::Users;
@@ -31,6 +32,7 @@ pub struct History {
     /// The product of each board, where it is known.
     products: Vec<Option<&'static Board>>,
     users: Users,
+    pub(super) own: OwnHistory,
     /// Pods that are exporters: a GPU whose pod the exporter does not tell bears the exporter's own name.
     exporters: HashSet<Id>,
 }
@@ -85,6 +87,7 @@ impl History {
             pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
             products: Vec::new(),
             users: Users::default(),
+            own: OwnHistory::default(),
             exporters: HashSet::new(),
         }
     }

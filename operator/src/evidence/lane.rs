@@ -96,6 +96,7 @@ impl Lane {
                     let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
                     let watched = Arc::clone(&self.watched.borrow());
                     history.watch(&watched, slice.at);
+                    history.hear(&watched, slice.at);
                     history.push(slice, longest(&watched));
                     history.thin(&watched, KEPT);
                     told.attribution(gpus && shows_none(&watched, &history));

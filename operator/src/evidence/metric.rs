@@ -36,6 +36,8 @@ pub enum Metric {
     PowerLimit,
     /// Whether heat or hardware held the clocks down.
     ClocksHeld,
+    /// How often they did, where only that is counted.
+    ClockEvents,
     /// Cores used.
     Cores,
     /// Throttled periods.
@@ -78,6 +80,8 @@ pub enum Metric {
     StepSeconds,
     /// Time of a step in which the GPU waits for data.
     DataWaitSeconds,
+    /// Training steps.
+    Steps,
     /// Tokens or samples trained on.
     Throughput,
     /// The training loss.
@@ -114,7 +118,7 @@ impl Subject {
 
 impl Metric {
     /// Every metric, those of GPUs first, then those of containers, then those of pods.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::Util,
         Self::Engine,
         Self::Swing,
@@ -131,6 +135,7 @@ impl Metric {
         Self::Power,
         Self::PowerLimit,
         Self::ClocksHeld,
+        Self::ClockEvents,
         Self::Cores,
         Self::Throttled,
         Self::Pressure,
@@ -152,6 +157,7 @@ impl Metric {
         Self::NetworkTx,
         Self::StepSeconds,
         Self::DataWaitSeconds,
+        Self::Steps,
         Self::Throughput,
         Self::Loss,
         Self::Quality,
@@ -203,8 +209,8 @@ mod tests {
         assert!(Metric::ALL.iter().enumerate().all(|(place, metric)| metric.index() == place));
         assert_eq!(Metric::ALL.last(), Some(&Metric::Quality), "the last of the enum");
         let of = |subject: Subject| subject.metrics();
-        assert_eq!([of(Subject::Gpu), of(Subject::Container), of(Subject::Server)], [16, 4, 20]);
-        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::ClocksHeld.column()), (0, 0, 15));
+        assert_eq!([of(Subject::Gpu), of(Subject::Container), of(Subject::Server)], [17, 4, 21]);
+        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::ClockEvents.column()), (0, 0, 16));
     }
 
     #[test]

@@ -40,9 +40,12 @@ pub const CLOCK_REASONS: &[&str] = &["DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_F
 /// Hardware slowdown, heat seen by software, heat seen by hardware, hardware power brake. An idle GPU, clocks that
 /// somebody set and a power cap in software are normal operation.
 pub const HOLDING_BITS: [u16; 4] = [8, 32, 64, 128];
-/// The same as counts of events over some minutes.
+/// The same as counts of events over the exporter's own window.
 pub const HELD_EVENTS: &str =
     "DCGM_EXP_CLOCK_EVENTS_COUNT{clock_event=~\"hw_slowdown|sw_thermal|hw_thermal|hw_power_brake\"}";
+
+/// The exporter's own window, minutes, unless it is told another.
+pub const HELD_EVENTS_MINUTES: u8 = 5;
 
 /// Requests.
 pub const RUNNING: &[&str] = &[

@@ -13,6 +13,7 @@ impl Metric {
         let question = match self {
             Self::StepSeconds => of_trainer(&trainer.step_seconds, window),
             Self::DataWaitSeconds => of_trainer(&trainer.data_wait_seconds, window),
+            Self::Steps => steps(trainer, window),
             Self::Throughput => of_server("sum", "rate", &trainer.throughput, window),
             Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
             Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
@@ -27,6 +28,8 @@ impl Metric {
         match self {
             Self::StepSeconds => Some(&trainer.step_seconds),
             Self::DataWaitSeconds => Some(&trainer.data_wait_seconds),
+            Self::Steps if trainer.steps.is_empty() => Some(&trainer.step_seconds),
+            Self::Steps => Some(&trainer.steps),
             Self::Throughput => Some(&trainer.throughput),
             Self::Loss => Some(&trainer.loss),
             Self::Quality => Some(&trainer.quality),
@@ -58,6 +61,7 @@ impl Metric {
             }),
             Self::PowerLimit => gpu(names::POWER_LIMIT),
             Self::ClocksHeld => clocks_held(),
+            Self::ClockEvents => clock_events(),
             Self::Cores => of_container("rate", "container_cpu_usage_seconds_total", window),
             Self::Throttled => format!(
                 "{} / {}",
@@ -94,7 +98,9 @@ impl Metric {
             Self::NetworkRx => server("rate", &[names::NETWORK_RX]),
             Self::NetworkTx => server("rate", &[names::NETWORK_TX]),
             // Named by the administrator.
-            Self::StepSeconds | Self::DataWaitSeconds | Self::Throughput | Self::Loss | Self::Quality => String::new(),
+            Self::StepSeconds | Self::DataWaitSeconds | Self::Steps | Self::Throughput | Self::Loss | Self::Quality => {
+                String::new()
+            }
         }
     }
 }
@@ -164,13 +170,26 @@ fn of_trainer(names: &[String], window: &str) -> String {
     format!("{} or {}", mean_of(names, window), of_server("avg", "avg_over_time", names, window))
 }
 
-/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero.
+/// Steps a second, by counters or by how many of them a histogram or summary of their length has: a gauge repeats the last
+/// one's length for ever.
+fn steps(trainer: &TrainerNames, window: &str) -> String {
+    let counted = trainer.step_seconds.iter().map(|name| format!("{name}_count"));
+    let names: Vec<String> = trainer.steps.iter().cloned().chain(counted).collect();
+    of_server("sum", "rate", &names, window)
+}
+
+/// One where a bit of [`names::HOLDING_BITS`] is set, else zero.
 fn clocks_held() -> String {
     let bits = |name: &str| {
         let bits = names::HOLDING_BITS.map(|bit| format!("floor({name} / {bit}) % 2"));
         max_of_gpu(&bits.join(" + "))
     };
-    format!("clamp_max({} or {}, 1)", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS))
+    format!("clamp_max({}, 1)", first(names::CLOCK_REASONS, bits))
+}
+
+/// Events a minute, of the reason that has most: the exporter counts those of its last minutes, anew at each scrape.
+fn clock_events() -> String {
+    format!("{} / {}", max_of_gpu(names::HELD_EVENTS), names::HELD_EVENTS_MINUTES)
 }
 
 #[cfg(test)]

@@ -20,10 +20,26 @@ pub struct Watched {
     pub pods: Vec<WatchedPod>,
     /// How the GPU containers of its pods ended lately, those that are not Ready included.
     pub exits: Vec<Exit>,
+    /// What its own signals say of its work.
+    pub own: OwnSaid,
+    /// Gigabytes, of 10⁹ bytes, that the weights of its model take on each GPU; none where the model is not declared, or is
+    /// split over the replicas.
+    pub weights: Option<f64>,
     /// A latency objective is exceeded, and for as long as it says.
     pub slo_breached: bool,
     /// Its owner declared that the model is split over the replicas.
     pub sharded: bool,
+}
+
+/// What a workload's own signals say of its work, all replicas together; none where they say nothing to believe.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnSaid {
+    /// Work done a second.
+    pub throughput: Option<f64>,
+    /// How far the run is from done; [`super::DIVERGED`] where that is no number.
+    pub progress: Option<f64>,
+    /// How good the results are, where more is better; likewise.
+    pub quality: Option<f64>,
 }
 
 /// A Ready pod.

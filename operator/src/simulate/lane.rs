@@ -69,6 +69,7 @@ impl Lane {
     }
 
     fn look(&mut self, at: Timestamp, watched: &[Watched]) {
+        self.history.hear(watched, at);
         self.history.push(self.sampler.slice(at), LONGEST);
         let judged = |one: &Watched| Some((one.uid.clone(), judge(&self.history.evidence(one)?)));
         self.opinions = watched.iter().filter_map(judged).collect();

@@ -119,7 +119,8 @@ impl Operator {
             let workload = &mut self.world.workloads[at];
             workload.memory = remember(decision, written, &workload.policy.behavior, self.world.now);
             let pods = || ready_pods(workload, &scenario.workloads[at]);
-            self.watched.extend(watched(decision, &workload.policy, self.world.now, pods));
+            let own = OwnSaid { throughput: workload.measures.throughput, ..OwnSaid::default() };
+            self.watched.extend(watched(decision, &workload.policy, self.world.now, own, pods));
         }
         Ok(decisions)
     }

@@ -1,7 +1,7 @@
 //! Evidence for the judge.
 
 use super::{NOW, policy::gate};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, OwnEvidence};
 use crate::policy::Class;
 use crate::span::Span;
 
@@ -18,6 +18,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
         containers: containers.to_vec(),
         servers: Vec::new(),
         trainers: Vec::new(),
+        own: OwnEvidence::default(),
         slo_breached: false,
         sharded: false,
     }

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use wellfed_engine::evidence::{
-    ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence, Trend,
+    ContainerEvidence, Evidence, Exits, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence, Trend,
 };
 use wellfed_engine::policy::Class;
 use wellfed_engine::span::Span;
@@ -62,8 +62,9 @@ fn replicas() -> impl Strategy<Value = Evidence> {
         prop::bool::weighted(0.8),
     );
     let two_queues = option::of((0.0_f64..20.0, 0.0_f64..5.0));
-    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues).prop_map(
-        |((cause, class, replicas, sharded, slo_breached), odd, held, two_queues)| {
+    let own = prop_oneof![2 => Just(OwnEvidence::default()), 1 => own()].boxed();
+    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues, own).prop_map(
+        |((cause, class, replicas, sharded, slo_breached), odd, held, two_queues, own)| {
             let mut all = vec![near(cause); replicas];
             if cause == UNEVEN {
                 for one in &mut all[..replicas.div_ceil(2)] {
@@ -96,7 +97,7 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             let seen = of(class, &all, sharded, slo_breached);
             // Sometimes too early.
             let covered = if held.is_some_and(|held| held < 0.5) { secs(280) } else { seen.covered };
-            Evidence { covered, ..seen }
+            Evidence { covered, own, ..seen }
         },
     )
 }
@@ -126,13 +127,14 @@ const SLOW: usize = 22;
 const HOT: usize = 23;
 /// The one in which trainers count a wait that GPUs at work do not see, and only the pipes tell.
 const PIPED: usize = 38;
-const CAUSES: usize = 39;
+/// The last three look as one that hangs, but for a busy link, a busy network, or steps.
+const CAUSES: usize = 42;
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
     match cause {
         UNEVEN..=5 => serving(cause),
-        6..=12 => spinning(cause),
+        6..=12 | 39..=41 => spinning(cause),
         13..=18 | PIPED => feeding(cause),
         19..=28 => grouped(cause),
         29..=33 | 37 => late(cause),
@@ -192,6 +194,15 @@ fn spinning(cause: usize) -> Replica {
         9 => {
             let server = ServerEvidence { progress: exact(50.0), ..served(8.0, 9.0) };
             Replica { server, trainer: trainer(50.0), ..alone(hung) }
+        }
+        39 => alone(GpuEvidence { nvlink: exact(0.3), pcie: exact(0.01), ..hung }),
+        40 => {
+            let container = ContainerEvidence { network: exact(5e8), ..ContainerEvidence::default() };
+            Replica { container, ..alone(hung) }
+        }
+        41 => {
+            let trainer = TrainerEvidence { steps: exact(0.02), ..TrainerEvidence::default() };
+            Replica { trainer, ..alone(hung) }
         }
         10 => Replica { container: reading(), ..alone(launching) },
         11 => Replica { container: reading(), ..alone(GpuEvidence { dram: exact(0.6), ..launching }) },
@@ -307,7 +318,9 @@ fn said() -> impl Strategy<Value = ServerEvidence> {
 /// What a trainer says.
 fn trained() -> impl Strategy<Value = TrainerEvidence> {
     let times = (option::weighted(0.8, 0.1_f64..2.0), option::weighted(0.7, 0.0_f64..1.0), option::of(0.0_f64..60.0));
-    (times, trend(), trend()).prop_map(|((step, wait, throughput), loss, quality)| TrainerEvidence {
+    let steps = option::weighted(0.3, prop_oneof![Just(0.0), 0.0_f64..2.0]);
+    (times, steps, trend(), trend()).prop_map(|((step, wait, throughput), steps, loss, quality)| TrainerEvidence {
+        steps: steps.map(Span::exact),
         step_seconds: step.map(Span::exact),
         data_wait_seconds: wait.map(Span::exact),
         throughput: throughput.map(Span::exact),
@@ -317,8 +330,19 @@ fn trained() -> impl Strategy<Value = TrainerEvidence> {
     })
 }
 
+/// What the workload's own signals say.
+fn own() -> impl Strategy<Value = OwnEvidence> {
+    let throughput = option::of(prop_oneof![2 => Just(0.0), 1 => 0.0_f64..60.0]);
+    (throughput, trend(), trend()).prop_map(|(throughput, progress, quality)| OwnEvidence {
+        throughput: throughput.map(Span::exact),
+        progress,
+        quality,
+        ..OwnEvidence::default()
+    })
+}
+
 fn trend() -> impl Strategy<Value = Option<Trend>> {
-    let moved = (0.1_f64..3.0, prop_oneof![Just(1.0), 0.5_f64..1.5])
+    let moved = (0.1_f64..3.0, prop_oneof![Just(1.0), Just(1.0002), 0.5_f64..1.5])
         .prop_map(|(first, by)| Some(Trend::Moved { first, last: first * by }));
     prop_oneof![4 => Just(None), 4 => moved, 1 => Just(Some(Trend::Diverged))]
 }
@@ -382,6 +406,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             io_pressure,
             network: network.map(Span::exact),
             exits: Exits { gpu_memory: exits / 4, host_memory: 0, failed: exits },
+            ..ContainerEvidence::default()
         },
     )
 }

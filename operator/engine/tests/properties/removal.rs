@@ -7,7 +7,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence};
+use wellfed_engine::evidence::{
+    ContainerEvidence, Evidence, Exits, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence,
+};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
 use wellfed_engine::reading::{ReadFailure, Reading};
@@ -64,6 +66,7 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
     if let Some(trainer) = seen.trainers.get_mut(which % trainers) {
         lose_of_trainer(trainer, what);
     }
+    lose_of_own(&mut seen.own, what);
     match what {
         17 => seen.gpus.clear(),
         18 => seen.containers.clear(),
@@ -86,13 +89,13 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         9 => halve(&mut gpu.sm, 1.0),
         10 => halve(&mut gpu.pcie_rx, 1e12),
         20 => (gpu.power, gpu.power_lost) = (None, gpu.power_lost || gpu.power.is_some()),
-        21 => gpu.clocks_held = None,
+        21 => (gpu.clocks_held, gpu.clock_events) = (None, None),
         22 => halve(&mut gpu.power, 2.0),
         23 => halve(&mut gpu.dram, 1.0),
         24 => halve(&mut gpu.tensor, 1.0),
         37 => gpu.swing = None,
-        38 => gpu.nvlink = None,
-        39 => gpu.pcie = None,
+        38 => (gpu.nvlink, gpu.nvlink_lost) = (None, gpu.nvlink_lost || gpu.nvlink.is_some()),
+        39 => (gpu.pcie, gpu.pcie_lost) = (None, gpu.pcie_lost || gpu.pcie.is_some()),
         40 => gpu.memory = None,
         41 => gpu.clock = None,
         42 => halve(&mut gpu.swing, 0.5),
@@ -116,7 +119,10 @@ fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
         16 => halve(&mut container.throttled, 1.0),
         25 => container.io_pressure = None,
         26 => halve(&mut container.io_pressure, 1.0),
-        49 => container.network = None,
+        49 => {
+            let lost = container.network_lost || container.network.is_some();
+            (container.network, container.network_lost) = (None, lost);
+        }
         50 => halve(&mut container.network, 1e12),
         51 => container.exits = Exits::default(),
         52 => halve(&mut container.pressure, 1.0),
@@ -166,13 +172,26 @@ fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
         65 => halve(&mut trainer.step_seconds, 100.0),
         66 => halve(&mut trainer.data_wait_seconds, 100.0),
         67 => halve(&mut trainer.throughput, 1e6),
-        68 => (60..=64).for_each(|what| lose_of_trainer(trainer, what)),
+        68 => [60, 61, 62, 63, 64, 69].into_iter().for_each(|what| lose_of_trainer(trainer, what)),
+        69 => (trainer.steps, trainer.steps_lost) = (None, trainer.steps_lost || trainer.steps.is_some()),
+        70 => halve(&mut trainer.steps, 10.0),
+        _ => {}
+    }
+}
+
+fn lose_of_own(own: &mut OwnEvidence, what: u8) {
+    match what {
+        71 => (own.throughput, own.throughput_lost) = (None, own.throughput_lost || own.throughput.is_some()),
+        72 => (own.progress, own.progress_lost) = (None, own.progress_lost || own.progress.is_some()),
+        73 => (own.quality, own.quality_lost) = (None, own.quality_lost || own.quality.is_some()),
+        74 => halve(&mut own.throughput, 1e6),
+        75 => (71..=73).for_each(|what| lose_of_own(own, what)),
         _ => {}
     }
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 69;
+const LOSSES: u8 = 76;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -241,7 +260,8 @@ proptest! {
     /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
-    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
+    /// `loss_lost`; `outranked` that falls back to the trainers where the signal is lost; `rests` or `no_traffic` without what is
+    /// lost, `Moves::rate` or `Moves::level` likewise; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
         if refuses(judge(&seen).lean) {

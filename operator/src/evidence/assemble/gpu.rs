@@ -11,6 +11,9 @@ use wellfed_engine::span::Span;
 
 /// What an exporter reads with one call: where it is stuck, all of it stands still.
 const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
+/// Both ways of a link.
+const NVLINK: [Metric; 2] = [Metric::NvlinkRx, Metric::NvlinkTx];
+const PCIE: [Metric; 2] = [Metric::PcieRx, Metric::PcieTx];
 /// Samples of a number that stands still before it is called frozen.
 const FROZEN_FROM: usize = 3;
 /// Samples at the end that stand still, power too, before the whole exporter is called stuck.
@@ -21,12 +24,14 @@ const POWER_MOVES: f64 = 0.05;
 const LARGEST_SWING: f64 = 0.5;
 
 impl History {
-    /// The GPUs that the pod had in any of the looks, in the order of their names; it is Ready since the time beside it.
+    /// The GPUs that the pod had in any of the looks, in the order of their names; it is Ready since the time beside it. Its
+    /// model's weights take `weights` gigabytes of each.
     pub(super) fn add_gpus<'a>(
         &'a self,
         evidence: &mut Evidence,
         pod: Option<(Id, Timestamp)>,
         looks: &[&'a Look],
+        weights: Option<f64>,
         samples: &mut Samples<'a>,
     ) {
         let Some((pod, ready)) = pod else { return };
@@ -36,7 +41,8 @@ impl History {
         for board in boards {
             samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
             let shared = self.is_shared(board, pod, ready);
-            evidence.gpus.push(GpuEvidence { shared, ..self.gpu(board, samples) });
+            let weights = weights.zip(self.gigabytes(board)).map(|(weights, all)| weights / all);
+            evidence.gpus.push(GpuEvidence { shared, weights, ..self.gpu(board, samples) });
         }
     }
 
@@ -44,24 +50,30 @@ impl History {
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
         let power = self.power(board, samples).filter(|_| whole);
+        let mut link = |peak: Option<f64>, ways: [Metric; 2]| {
+            of_peak(busier(samples.mean(ways[0]), samples.mean(ways[1]))?, peak?)
+        };
+        let nvlink = link(product.and_then(|product| product.nvlink), NVLINK);
+        let pcie = link(product.and_then(|product| product.pcie), PCIE);
+        // Without a peak there was never a share of it to lose.
+        let lost = |share: Option<Span>, peak: Option<f64>, ways: [Metric; 2]| {
+            share.is_none() && peak.is_some() && ways.into_iter().any(|way| self.ever(board, way))
+        };
         let measured = GpuEvidence {
             // Of a MIG instance these are the whole board's, which others use too.
             power,
             power_lost: whole && power.is_none() && self.knew_power(board),
-            nvlink: product.and_then(|product| {
-                let traffic = busier(samples.mean(Metric::NvlinkRx), samples.mean(Metric::NvlinkTx));
-                of_peak(traffic?, product.nvlink?)
-            }),
-            pcie: product.and_then(|product| {
-                let traffic = busier(samples.mean(Metric::PcieRx), samples.mean(Metric::PcieTx));
-                of_peak(traffic?, product.pcie?)
-            }),
+            nvlink,
+            nvlink_lost: lost(nvlink, product.and_then(|product| product.nvlink), NVLINK),
+            pcie,
+            pcie_lost: lost(pcie, product.and_then(|product| product.pcie), PCIE),
             pcie_rx: samples.mean(Metric::PcieRx),
             memory: samples.mean(Metric::Memory),
             memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
             product: self.product(board).and_then(Board::number),
             clocks_held: samples.mean(Metric::ClocksHeld),
+            clock_events: samples.mean(Metric::ClockEvents),
             ..GpuEvidence::default()
         };
         let activity = if is_frozen(samples) { GpuEvidence::default() } else { activity(samples) };
@@ -80,6 +92,12 @@ impl History {
             swing: activity.swing,
             ..measured
         }
+    }
+
+    /// Of a whole board of a known product.
+    fn gigabytes(&self, board: Id) -> Option<f64> {
+        let whole = !self.boards.name(board).contains('/');
+        self.product(board).filter(|_| whole).and_then(Board::gigabytes)
     }
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
