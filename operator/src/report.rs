@@ -164,7 +164,8 @@ impl Reporter<'_> {
                 let policy = &ready.resolved.policy;
                 let mut status = status::decided(decision, &ready.resolved, generation, selector);
                 let (opinion, undo) = (ready.opinion.as_ref(), undo(&ready.resolved));
-                let sources = Sources { opinion, last: &last.findings, policy, undo };
+                let better = ready.resolved.better();
+                let sources = Sources { opinion, last: &last.findings, policy, better, undo };
                 status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))
             }

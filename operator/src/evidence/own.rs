@@ -27,8 +27,12 @@ struct Said {
 impl OwnHistory {
     /// Notes what they say at the look `at`, and forgets what nobody has told for a day.
     pub fn note(&mut self, watched: &[Watched], at: Timestamp) {
-        for one in watched.iter().filter(|one| one.own != OwnSaid::default() || self.0.contains_key(&one.uid)) {
-            self.0.entry(one.uid.clone()).or_default().note(one.own, at);
+        for one in watched {
+            match self.0.get_mut(&one.uid) {
+                Some(said) => said.note(one.own, at),
+                None if one.own == OwnSaid::default() => {}
+                None => self.0.entry(one.uid.clone()).or_default().note(one.own, at),
+            }
         }
         self.0.retain(|_, said| said.any_lately(at));
     }

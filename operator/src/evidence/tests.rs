@@ -5,7 +5,7 @@ mod measures;
 mod removal;
 mod reports;
 
-use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};
+use super::{Exit, ExitCause, History, Metric, OwnSaid, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;
 use jiff::{SignedDuration, Timestamp};
 use wellfed_engine::evidence::{Evidence, ServerEvidence, TrainerEvidence};
@@ -75,6 +75,8 @@ fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             })
             .collect(),
         exits: Vec::new(),
+        own: OwnSaid::default(),
+        weights: None,
         slo_breached: false,
         sharded: false,
     }

@@ -1,5 +1,6 @@
 use super::*;
 use serde_json::{Value, json};
+use wellfed_crds::Better;
 use wellfed_engine::policy::Target;
 use wellfed_engine::rules::Thresholds;
 

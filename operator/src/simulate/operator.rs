@@ -6,7 +6,7 @@ use super::lane::Lane;
 use super::plant::Plant;
 use super::play::Witness;
 use super::scenario::{Scenario, Subject};
-use crate::evidence::{Exit, Watched, WatchedPod};
+use crate::evidence::{Exit, OwnSaid, Watched, WatchedPod};
 use crate::intent::Measure;
 use crate::measures::latency;
 use crate::outlook::watched;

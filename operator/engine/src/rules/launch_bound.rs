@@ -36,10 +36,8 @@ impl Rule for LaunchBound {
 /// By the trainers' own count, or since the CPU has room, or since hardly more than the launching thread is busy.
 fn waits_for_no_data(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    // All GPUs of a pod are launched on by its one container.
-    let gpus = (f64::from(seen.expected_gpus) / seen.containers.len() as f64).max(1.0);
     let has_room = |one: &ContainerEvidence| below(one.of_limit(), limits.cpu_of_limit_from);
-    let one_thread = |one: &ContainerEvidence| below(one.cores, limits.launching_cores_below * gpus);
+    let one_thread = |one: &ContainerEvidence| below(one.cores, limits.launching_cores_below);
     seen.data_wait() == DataWait::Low || seen.most_containers(|one| has_room(one) || one_thread(one))
 }
 

@@ -72,8 +72,8 @@ pub struct Thresholds {
     pub launch_dram_below: f64,
     /// CPU cores in use while launching is the bottleneck: about one.
     pub launching_cores_from: f64,
-    /// CPU cores in use for each GPU where nobody knows whether the CPU is at its limit: with more, a data loader is as likely
-    /// as one thread that launches.
+    /// CPU cores in use where nobody knows whether the CPU is at its limit: with more, a data loader is as likely as one thread
+    /// that launches.
     pub launching_cores_below: f64,
     /// The longest queue over that of half of the replicas.
     pub imbalance_from: f64,

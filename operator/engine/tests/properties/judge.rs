@@ -61,8 +61,10 @@ fn absurd(seen: &mut Evidence, number: f64, which: u64) {
         let lengths = [&mut one.prompt_spread, &mut one.output_tokens, &mut one.output_cap, &mut one.progress];
         lengths.into_iter().for_each(&mut put);
     }
+    put(&mut seen.own.throughput);
     for one in &mut seen.trainers {
-        [&mut one.step_seconds, &mut one.data_wait_seconds, &mut one.throughput].into_iter().for_each(&mut put);
+        let rates = [&mut one.step_seconds, &mut one.data_wait_seconds, &mut one.throughput, &mut one.steps];
+        rates.into_iter().for_each(&mut put);
         one.loss = Some(Trend::Moved { first: number, last: if which & 2 == 2 { number } else { 1.0 } });
     }
 }
@@ -128,6 +130,7 @@ proptest! {
         absurd(&mut blank, f64::NAN, u64::MAX);
         blank.containers.iter_mut().for_each(|one| one.exits = Exits::default());
         blank.trainers.iter_mut().for_each(|one| (one.loss, one.quality) = (None, None));
+        (blank.own.progress, blank.own.quality) = (None, None);
 
         prop_assert!(!matches!(judge(&blank).lean, Lean::Refuse(_)));
     }
