@@ -2,6 +2,7 @@
 
 mod exits;
 mod gpu;
+mod node;
 mod server;
 mod trainer;
 
@@ -114,7 +115,10 @@ impl History {
         };
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
-        evidence.containers.push(ContainerEvidence { network, ..container });
+        let container = ContainerEvidence { network, ..container };
+        let container = self.beside_node(container, (id, pod), looks, &mut samples);
+        samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
+        evidence.containers.push(container);
         evidence.servers.push(self.server(id, &mut samples));
         evidence.trainers.push(self.trainer(id, &mut samples));
     }
