@@ -29,6 +29,8 @@ pub struct Catalog {
     pub namespaces: HashMap<String, BTreeMap<String, String>>,
     /// Every GPU node that takes pods.
     pub nodes: BTreeMap<NodeName, Node>,
+    /// GPUs that pods on each node ask for, whoever they are.
+    pub gpus_asked: HashMap<String, u32>,
     /// Every pool's nodes and limit.
     pub capacity: BTreeMap<PoolName, Pool>,
 }
@@ -143,6 +145,8 @@ impl Catalog {
             let free = allocatable(node).saturating_sub(used.get(name.as_str()).copied().unwrap_or(0));
             self.nodes.insert(NodeName(name), Node { free: Gpus(free) });
         }
+        self.gpus_asked =
+            used.iter().filter(|(_, gpus)| **gpus > 0).map(|(node, gpus)| ((*node).to_owned(), *gpus)).collect();
         for (name, pool) in &self.pools {
             let members = suitable.iter().filter(|node| belongs(node, pool));
             let nodes = members.map(|node| NodeName(node.metadata.name.clone().unwrap_or_default())).collect();
@@ -181,7 +185,7 @@ fn owner_of(pod: &SlimPod) -> Option<TargetKey> {
 }
 
 /// Succeeded or failed: holds no GPU any more. A pod that is being deleted still holds its GPUs.
-fn is_over(pod: &SlimPod) -> bool {
+pub fn is_over(pod: &SlimPod) -> bool {
     matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
 }
 

@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::catalog::{Catalog, Target, TargetKey};
+use crate::catalog::{Catalog, Target, TargetKey, is_over};
 use crate::contest::Foreign;
-use crate::evidence::{Exit, OwnSaid, WatchedPod};
+use crate::evidence::{Exit, OwnSaid, WatchedPod, Whereabouts};
 use crate::gate_override::Word;
 use crate::intent::Settings;
 use crate::measures::measures;
@@ -193,7 +193,7 @@ fn looked_at(
     }
     let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
     let signals = signals(id, &resolved, &pools, look, recall);
-    let ready_pods = ready_pods(&resolved.targets, &pools);
+    let ready_pods = ready_pods(&resolved.targets, &pools, look.catalog);
     let gate_override = Word::of(workload, look.now);
     let template = template(&resolved.targets);
     let mut memory = recall.memory(&id.uid, workload);
@@ -223,8 +223,9 @@ fn template(targets: &[(TargetKey, Target)]) -> Template {
     Template { digest: templates::word(targets), rolled_out: targets.iter().all(|(_, target)| target.rolled_out) }
 }
 
-/// Each with the container of its own target; `pools` are in the order of `targets`.
-fn ready_pods(targets: &[(TargetKey, Target)], pools: &[PoolState]) -> Vec<WatchedPod> {
+/// Each with the container of its own target and its node; `pools` are in the order of `targets`.
+fn ready_pods(targets: &[(TargetKey, Target)], pools: &[PoolState], catalog: &Catalog) -> Vec<WatchedPod> {
+    let nodes = whereabouts(targets, catalog);
     let pods = targets.iter().zip(pools).flat_map(|((_, target), pool)| pool.pods.iter().map(move |pod| (target, pod)));
     pods.filter_map(|(target, pod)| match pod.state {
         PodState::Ready { since } => Some(WatchedPod {
@@ -233,10 +234,27 @@ fn ready_pods(targets: &[(TargetKey, Target)], pools: &[PoolState]) -> Vec<Watch
             container: target.container.clone(),
             cpu_limit: target.cpu_limit,
             gpus: target.gpus,
+            node: nodes.get(pod.name.0.as_str()).cloned(),
         }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
     })
     .collect()
+}
+
+/// The node of each pod of these targets, and whether all GPUs that are asked for there are asked for by them.
+fn whereabouts<'a>(targets: &[(TargetKey, Target)], catalog: &'a Catalog) -> HashMap<&'a str, Whereabouts> {
+    let mut asked: HashMap<&str, u32> = HashMap::new();
+    let pods = || targets.iter().filter_map(|(key, _)| catalog.pods.get(key)).flatten();
+    for pod in pods().filter(|pod| !is_over(pod)) {
+        if let Some(node) = &pod.spec.node_name {
+            *asked.entry(node).or_default() += pod.spec.gpus();
+        }
+    }
+    let node = |name: &str| Whereabouts {
+        name: name.to_owned(),
+        own: catalog.gpus_asked.get(name).copied().unwrap_or(0) <= asked.get(name).copied().unwrap_or(0),
+    };
+    pods().filter_map(|pod| Some((pod.metadata.name.as_deref()?, node(pod.spec.node_name.as_deref()?)))).collect()
 }
 
 fn signals(

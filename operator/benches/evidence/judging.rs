@@ -128,6 +128,7 @@ fn watched(size: usize) -> Vec<Watched> {
             container: "main".to_owned(),
             cpu_limit: Some(8.0),
             gpus: u32::try_from(GPUS).unwrap_or(u32::MAX),
+            node: None,
         }],
         exits: Vec::new(),
         own: OwnSaid::default(),

@@ -130,6 +130,18 @@ pub struct GpuEvidence {
     /// known of every GPU that was ever seen, or of none.
     #[serde(default)]
     pub product: Option<u32>,
+    /// `PCIe` lanes in use (`DCGM_FI_DEV_PCIE_LINK_WIDTH`), which unlike the link's generation do not change at rest.
+    #[serde(default)]
+    pub lanes: Option<Span>,
+    /// `PCIe` lanes that card and slot have (`DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH`).
+    #[serde(default)]
+    pub lanes_most: Option<f64>,
+    /// `lanes_most` was measured here within the last day and is missing now: it may have no more than it uses.
+    #[serde(default)]
+    pub lanes_most_lost: bool,
+    /// An XID that appeared within the window (`DCGM_FI_DEV_XID_ERRORS`): a hint, since the exporter shows only the last one.
+    #[serde(default)]
+    pub xid: Option<u16>,
     /// More than one pod runs on it.
     pub shared: bool,
 }
@@ -177,18 +189,41 @@ pub struct ContainerEvidence {
     /// Share of time that tasks waited for storage, 0–1 (PSI).
     #[serde(default)]
     pub io_pressure: Option<Span>,
+    /// `io_pressure` was measured here within the last day and is missing now: its node's wait does not stand in for it then.
+    #[serde(default)]
+    pub io_pressure_lost: bool,
+    /// Share of its node's CPU time that waited for storage, 0–1, while the workload had the node's GPUs for itself. Tasks
+    /// without a GPU show in it too, and storage that is read asynchronously or over the network does not.
+    #[serde(default)]
+    pub node_iowait: Option<Span>,
     /// The pod's network traffic, bytes a second, the busier direction; host networking and RDMA are not in it.
     #[serde(default)]
     pub network: Option<Span>,
     /// `network` was measured here within the last day and is missing now: it may be busy.
     #[serde(default)]
     pub network_lost: bool,
+    /// `network` over what the node's fastest card can carry, 0–1.
+    #[serde(default)]
+    pub network_of_peak: Option<Span>,
+    /// What the card can carry was measured within the last day and is missing now: `network` alone does not tell how full
+    /// it is then.
+    #[serde(default)]
+    pub network_peak_lost: bool,
+    /// Traffic of its node's `InfiniBand` or `RoCE` ports over what they can carry, the busier direction, 0–1, while the
+    /// workload had the node's GPUs for itself.
+    #[serde(default)]
+    pub rdma: Option<Span>,
     /// How often it ended.
     #[serde(default)]
     pub exits: Exits,
 }
 
 impl ContainerEvidence {
+    /// Share of time that waited for storage, 0–1: the container's own, or its node's where its own was never measured.
+    pub fn io_wait(&self) -> Option<Span> {
+        self.io_pressure.or(self.node_iowait.filter(|_| !self.io_pressure_lost))
+    }
+
     /// Cores used over the limit; none without a limit.
     pub fn of_limit(&self) -> Option<Span> {
         match (self.cores, self.limit) {

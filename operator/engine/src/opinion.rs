@@ -215,6 +215,8 @@ pub enum Quantity {
     CpuPressure,
     /// Share of time that tasks waited for storage, 0–1.
     IoPressure,
+    /// Share of the nodes' CPU time that waited for storage, 0–1, mean over containers.
+    NodeIowait,
     /// Cores used, mean over containers.
     CpuCores,
     /// From host to device, bytes a second, mean over GPUs.
@@ -225,6 +227,14 @@ pub enum Quantity {
     NvlinkOfPeak,
     /// A pod's network traffic, bytes a second, mean over pods.
     NetworkRate,
+    /// A pod's network traffic over what its node's card can carry, 0–1, mean over pods.
+    NetworkOfPeak,
+    /// Traffic of the nodes' RDMA ports over what they can carry, 0–1, mean over pods.
+    RdmaOfPeak,
+    /// `PCIe` lanes of an odd GPU, the fewest, beside those that it should have.
+    PcieLanes,
+    /// An XID of the hardware that appeared, the largest.
+    Xid,
     /// Power over the board's limit, 0–1, mean over GPUs.
     PowerOfLimit,
     /// Share of time that heat or hardware held the clocks down, 0–1, mean over the GPUs concerned.

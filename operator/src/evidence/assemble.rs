@@ -2,6 +2,7 @@
 
 mod exits;
 mod gpu;
+mod node;
 mod server;
 mod trainer;
 
@@ -124,7 +125,10 @@ impl History {
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
         let lost = |metric| network.is_none() && self.ever_said(id, metric);
         let network_lost = lost(Metric::NetworkRx) || lost(Metric::NetworkTx);
-        evidence.containers.push(ContainerEvidence { network, network_lost, ..container });
+        let container = ContainerEvidence { network, network_lost, ..container };
+        let container = self.beside_node(container, (id, pod), looks, &mut samples);
+        samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
+        evidence.containers.push(container);
         evidence.servers.push(self.server(id, &mut samples));
         evidence.trainers.push(self.trainer(id, &mut samples));
     }

@@ -6,6 +6,10 @@ use super::metric::Metric;
 const LARGEST_BOARD: f64 = 1_500.0;
 /// MHz; no SM runs faster.
 const LARGEST_CLOCK: f64 = 5_000.0;
+/// Lanes; no card has more.
+const LARGEST_LINK: f64 = 32.0;
+/// The numbers of XIDs are in the hundreds.
+const LARGEST_XID: f64 = 9_999.0;
 /// A loss that is no number any more, as it is kept: what a run that diverged sends.
 pub const DIVERGED: f64 = f64::INFINITY;
 
@@ -25,13 +29,17 @@ impl Metric {
     const fn range(self) -> (f64, f64) {
         match self {
             // A rate over a jittering interval may exceed one a little.
-            Self::Pressure | Self::IoPressure => (0.0, 1.05),
+            Self::Pressure | Self::IoPressure | Self::Iowait | Self::RdmaRx | Self::RdmaTx => (0.0, 1.05),
             // Of a number between 0 and 1.
             Self::Swing => (0.0, 0.5),
             Self::PcieRx | Self::PcieTx | Self::NvlinkRx | Self::NvlinkTx | Self::NetworkRx | Self::NetworkTx => {
                 (0.0, 1.0e13)
             }
             Self::Clock => (1.0, LARGEST_CLOCK),
+            Self::PcieLanes | Self::PcieLanesMost => (1.0, LARGEST_LINK),
+            Self::Xid => (0.0, LARGEST_XID),
+            // A link that is down, or a card that does not know, says nothing or less.
+            Self::LinkSpeed => (1.0, 1.0e13),
             Self::Power => (0.0, LARGEST_BOARD),
             Self::PowerLimit => (1.0, LARGEST_BOARD),
             Self::Cores => (0.0, 1.0e5),
@@ -60,6 +68,7 @@ impl Metric {
             | Self::Memory
             | Self::ClocksHeld
             | Self::Throttled
+            | Self::NodeName
             | Self::Kv => (0.0, 1.0),
         }
     }
@@ -67,7 +76,14 @@ impl Metric {
     /// What a missing sample could have been at most.
     pub const fn largest(self) -> f64 {
         match self {
-            Self::Power | Self::PowerLimit | Self::Clock | Self::Swing => self.range().1,
+            Self::Power
+            | Self::PowerLimit
+            | Self::Clock
+            | Self::Swing
+            | Self::PcieLanes
+            | Self::PcieLanesMost
+            | Self::Xid
+            | Self::LinkSpeed => self.range().1,
             Self::Util
             | Self::Engine
             | Self::Sm
@@ -79,6 +95,10 @@ impl Metric {
             | Self::Throttled
             | Self::Pressure
             | Self::IoPressure
+            | Self::Iowait
+            | Self::RdmaRx
+            | Self::RdmaTx
+            | Self::NodeName
             | Self::Kv => 1.0,
             Self::PcieRx
             | Self::PcieTx

@@ -19,6 +19,7 @@ mod slice;
 mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod units;
 mod users;
 mod watched;
 
@@ -30,4 +31,4 @@ pub use metric::{Metric, Subject};
 pub use recorded::rules;
 pub use shown::Shown;
 pub use slice::{PodKey, Slice};
-pub use watched::{Exit, ExitCause, OwnSaid, Watched, WatchedPod};
+pub use watched::{Exit, ExitCause, OwnSaid, Watched, WatchedPod, Whereabouts};

@@ -66,12 +66,12 @@ impl Said {
 impl History {
     /// Notes what the own signals of these workloads say at a look.
     pub fn hear(&mut self, watched: &[Watched], at: Timestamp) {
-        self.own.note(watched, at);
+        self.said.note(watched, at);
     }
 
     /// What `workload`'s own signals said at these looks, of `expected` that there should be.
     pub(super) fn own_evidence(&self, workload: &Watched, looks: &[Timestamp], expected: usize) -> OwnEvidence {
-        let (Some(said), Some(now)) = (self.own.0.get(&workload.uid), looks.last()) else {
+        let (Some(said), Some(now)) = (self.said.0.get(&workload.uid), looks.last()) else {
             return OwnEvidence::default();
         };
         let work: Vec<f64> = said.each(looks, |said| said.throughput).into_iter().flatten().collect();

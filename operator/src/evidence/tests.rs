@@ -72,6 +72,7 @@ fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
                 container: "train".into(),
                 cpu_limit: Some(8.0),
                 gpus: 1,
+                node: None,
             })
             .collect(),
         exits: Vec::new(),

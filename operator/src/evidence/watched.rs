@@ -55,6 +55,17 @@ pub struct WatchedPod {
     pub cpu_limit: Option<f64>,
     /// GPUs that it asks for.
     pub gpus: u32,
+    /// The node that it is on, if it is known.
+    pub node: Option<Whereabouts>,
+}
+
+/// The node of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Its name.
+    pub name: String,
+    /// No pod of another workload has a GPU there: what the node as a whole measures is this workload's.
+    pub own: bool,
 }
 
 /// How a GPU container ended once.

@@ -81,7 +81,7 @@ fn a_pod_is_judged_by_the_container_of_its_own_target() {
         pool(vec![pod("owned-1", PodState::Ready { since })]),
     ];
 
-    let pods = ready_pods(&targets, &pools);
+    let pods = ready_pods(&targets, &pools, &Catalog::default());
 
     let seen: Vec<_> =
         pods.iter().map(|pod| (pod.name.as_str(), pod.container.as_str(), pod.cpu_limit, pod.gpus)).collect();

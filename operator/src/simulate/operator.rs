@@ -152,6 +152,7 @@ fn ready_pods(workload: &Workload, subject: &Subject) -> (Vec<WatchedPod>, Vec<E
             container: CONTAINER.to_owned(),
             cpu_limit: subject.pod.cpu_limit,
             gpus: subject.pod.gpus,
+            node: None,
         }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
     });

@@ -176,6 +176,7 @@ impl<'a> Watch<'a> {
                     container: CONTAINER.to_owned(),
                     cpu_limit: pod.replica.cpu_limit,
                     gpus: pod.replica.gpus,
+                    node: None,
                 })
                 .collect(),
             exits: Vec::new(),

@@ -95,6 +95,8 @@ pub struct Thresholds {
     pub spinning_tensor_below: f64,
     /// Network traffic of a pod, bytes a second: 30 % of a link of 25 Gb/s.
     pub network_from: f64,
+    /// The same over what the node's card can carry, where that is known: `network_from` is not asked then.
+    pub network_of_peak_from: f64,
     /// GPU memory in use that leaves room: what waits is not short of it.
     pub memory_room_below: f64,
     /// GPU memory in use that leaves no room for a larger batch.
@@ -197,6 +199,7 @@ impl Default for Thresholds {
             link_from: 0.20,
             spinning_tensor_below: 0.25,
             network_from: 0.9375e9,
+            network_of_peak_from: 0.30,
             memory_room_below: 0.80,
             memory_full_from: 0.92,
             memory_moves_from: 0.02,

@@ -74,6 +74,10 @@ impl History {
             product: self.product(board).and_then(Board::number),
             clocks_held: samples.mean(Metric::ClocksHeld),
             clock_events: samples.mean(Metric::ClockEvents),
+            lanes: samples.mean(Metric::PcieLanes),
+            lanes_most: samples.each(Metric::PcieLanesMost).reduce(f64::max),
+            lanes_most_lost: self.has_lost(board, Metric::PcieLanesMost, samples),
+            xid: xid(samples),
             ..GpuEvidence::default()
         };
         let activity = if is_frozen(samples) { GpuEvidence::default() } else { activity(samples) };
@@ -104,6 +108,10 @@ impl History {
         self.looks.back().is_some_and(|last| self.measured_gpu(board, metric, last.at))
     }
 
+    fn has_lost(&self, board: Id, metric: Metric, samples: &Samples<'_>) -> bool {
+        samples.each(metric).next().is_none() && self.ever(board, metric)
+    }
+
     /// Whether its power over a limit was known lately.
     fn knew_power(&self, board: Id) -> bool {
         self.ever(board, Metric::Power) && (self.ever(board, Metric::PowerLimit) || self.product(board).is_some())
@@ -130,6 +138,16 @@ fn activity(samples: &mut Samples<'_>) -> GpuEvidence {
         swing: swing(samples),
         ..GpuEvidence::default()
     }
+}
+
+/// An error that appeared within the window: the number that the exporter shows never clears, so only a change tells, and
+/// the same error twice does not show.
+fn xid(samples: &Samples<'_>) -> Option<u16> {
+    let mut known = samples.each(Metric::Xid);
+    let mut last = known.next()?;
+    let appeared = known.filter(|value| std::mem::replace(&mut last, *value).to_bits() != value.to_bits());
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // believed up to four digits
+    appeared.filter(|value| *value >= 1.0).last().map(|value| value as u16)
 }
 
 /// A link's traffic over its peak. More than the peak is a counter that counts something else.

@@ -115,7 +115,7 @@ async fn the_matchers_of_gpus_are_in_questions_about_gpus_alone() {
     lane.config.gpu_matchers = BTreeMap::from([("job".to_owned(), "dcgm-exporter".to_owned())]);
 
     for metric in Metric::ALL {
-        let Some(question) = metric.query("60s", &lane.config.trainer) else { continue };
+        let Some(question) = metric.query("60s", &lane.config) else { continue };
         let query = lane.of_exporters(&question, metric).unwrap();
         let selectors = promql::ages(&query);
         let kept = selectors.iter().filter(|selector| selector.contains(r#"job="dcgm-exporter""#)).count();

@@ -208,7 +208,7 @@ fn two_series_of_one_gpu_count_once_and_the_busier_counts() {
 
 #[test]
 fn vllm_18354_29330_llm_d_509_the_kv_cache_is_asked_for_by_both_of_its_names() {
-    let asked = Metric::Kv.query("60s", &crate::config::TrainerNames::default()).unwrap();
+    let asked = Metric::Kv.query("60s", &crate::config::EvidenceConfig::default()).unwrap();
     let place = |name: &str| asked.find(name).unwrap_or_else(|| panic!("{name} is not in {asked}"));
 
     assert!(place("vllm:kv_cache_usage_perc") < place("vllm:gpu_cache_usage_perc"), "the present name comes first");
