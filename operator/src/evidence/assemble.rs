@@ -94,9 +94,8 @@ impl History {
     }
 
     fn own_of(&self, workload: &Watched, looks: &[&Look]) -> OwnEvidence {
-        let looks: Vec<jiff::Timestamp> = looks.iter().map(|look| look.at).collect();
-        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.duration_since(looks[0]));
-        self.own_evidence(workload, &looks, looks.len().max(looks_in(span, self.interval) + 1))
+        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
+        self.own_evidence(workload, looks, looks.len().max(looks_in(span, self.interval) + 1))
     }
 
     /// Whether everything in a look is newer than `from`.

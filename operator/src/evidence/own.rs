@@ -1,7 +1,7 @@
 //! What workloads' own signals said at each look, while somebody watched them.
 
 use super::assemble::trend_of;
-use super::history::History;
+use super::history::{History, Look};
 use super::lane::LONGEST;
 use super::last_seen::REMEMBERED;
 use super::watched::{OwnSaid, Watched};
@@ -54,9 +54,9 @@ impl Said {
     }
 
     /// One place a look; none where nothing was said.
-    fn each(&self, looks: &[Timestamp], value: impl Fn(&OwnSaid) -> Option<f64>) -> Vec<Option<f64>> {
-        let at = |look: &Timestamp| {
-            let place = self.looks.binary_search_by_key(look, |(at, _)| *at).ok()?;
+    fn each(&self, looks: &[&Look], value: impl Fn(&OwnSaid) -> Option<f64>) -> Vec<Option<f64>> {
+        let at = |look: &&Look| {
+            let place = self.looks.binary_search_by_key(&look.at, |(at, _)| *at).ok()?;
             value(&self.looks[place].1)
         };
         looks.iter().map(at).collect()
@@ -70,8 +70,8 @@ impl History {
     }
 
     /// What `workload`'s own signals said at these looks, of `expected` that there should be.
-    pub(super) fn own_evidence(&self, workload: &Watched, looks: &[Timestamp], expected: usize) -> OwnEvidence {
-        let (Some(said), Some(now)) = (self.said.0.get(&workload.uid), looks.last()) else {
+    pub(super) fn own_evidence(&self, workload: &Watched, looks: &[&Look], expected: usize) -> OwnEvidence {
+        let (Some(said), Some(now)) = (self.said.0.get(&workload.uid), looks.last().map(|last| last.at)) else {
             return OwnEvidence::default();
         };
         let work: Vec<f64> = said.each(looks, |said| said.throughput).into_iter().flatten().collect();
@@ -81,11 +81,11 @@ impl History {
         let (progress, quality) = (level(|said| said.progress), level(|said| said.quality));
         OwnEvidence {
             throughput,
-            throughput_lost: throughput.is_none() && is_late(said.throughput, *now),
+            throughput_lost: throughput.is_none() && is_late(said.throughput, now),
             progress,
-            progress_lost: progress.is_none() && is_late(said.progress, *now),
+            progress_lost: progress.is_none() && is_late(said.progress, now),
             quality,
-            quality_lost: quality.is_none() && is_late(said.quality, *now),
+            quality_lost: quality.is_none() && is_late(said.quality, now),
         }
     }
 }

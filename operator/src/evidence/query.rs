@@ -394,6 +394,41 @@ mod tests {
         assert!(asked(&config).ends_with(sum) && promql::parse(&asked(&config)).is_ok(), "{}", asked(&config));
     }
 
+    /// A gauge of a step's length repeats the last one's for ever; its count does not.
+    #[test]
+    fn steps_are_asked_for_by_their_counter_or_by_the_count_of_their_lengths() {
+        let rate = |name: &str| format!("sum by (namespace, pod) (rate({name}[60s]))");
+        assert_eq!(
+            asked(Metric::Steps),
+            format!("{} or {}", rate("training_steps_total"), rate("training_step_seconds_count"))
+        );
+        let trainer = TrainerNames { steps: Vec::new(), step_seconds: vec!["step".into()], ..TrainerNames::default() };
+        let config = EvidenceConfig { trainer, ..EvidenceConfig::default() };
+        assert_eq!(Metric::Steps.query("60s", &config), Some(rate("step_count")));
+        let trainer = TrainerNames { steps: Vec::new(), step_seconds: Vec::new(), ..TrainerNames::default() };
+        assert_eq!(Metric::Steps.query("60s", &EvidenceConfig { trainer, ..EvidenceConfig::default() }), None);
+    }
+
+    /// The exporter counts events of its last five minutes: one of them is no five minutes of held clocks.
+    #[test]
+    fn clock_events_are_a_rate_a_minute_and_no_share_of_time() {
+        assert!(!asked(Metric::ClocksHeld).contains("DCGM_EXP_CLOCK_EVENTS_COUNT"));
+        let events = asked(Metric::ClockEvents);
+        assert!(events.contains("DCGM_EXP_CLOCK_EVENTS_COUNT") && events.ends_with(" / 5"), "{events}");
+    }
+
+    #[test]
+    fn batches_formed_beforehand_are_asked_for_by_known_names_and_by_those_of_the_administrator() {
+        assert!(
+            asked(Metric::Batch).starts_with("sum by (namespace, pod) (rate(bentoml_runner_adaptive_batch_size_sum[")
+        );
+        let server = ServerNames { batch: vec!["my_batch".into()], ..ServerNames::default() };
+        let config = EvidenceConfig { server, ..EvidenceConfig::default() };
+        let query = Metric::Batch.query("60s", &config).unwrap();
+        assert!(query.starts_with("sum by (namespace, pod) (rate(my_batch_sum[60s])) /"), "{query}");
+        assert!(query.ends_with("(rate(nv_inference_exec_count[60s]))"), "{query}");
+    }
+
     #[test]
     fn names_of_servers_that_the_administrator_gives_come_first() {
         let server = ServerNames { prompt_tokens: vec!["my_prompts".into()], ..ServerNames::default() };

@@ -2,6 +2,7 @@
 
 mod keeping;
 mod measures;
+mod own;
 mod removal;
 mod reports;
 

@@ -1,9 +1,10 @@
 //! A run that gets nowhere: more GPUs get nowhere faster.
 
 use super::{Certainty, Rule, RuleName, Says};
-use crate::evidence::{Evidence, Source, TrainerEvidence, Trend};
+use crate::evidence::{Evidence, Source, Trend};
 use crate::opinion::{Gap, Measure, Quantity, Weight};
 use crate::policy::Class;
+use std::iter;
 
 /// A loss that is no number, a container that fails again and again, or loss and evaluation that both stand still or get
 /// worse, where both were made anew within the window. A loss alone only advises: late in a run it hardly moves within a
@@ -70,22 +71,15 @@ struct Run {
 impl Run {
     fn of(seen: &Evidence) -> Self {
         let failed = seen.containers.iter().map(|one| one.exits.failed.saturating_add(one.exits.host_memory));
-        let trained = |trend: fn(&TrainerEvidence) -> Told| seen.trainers.iter().map(trend);
-        let losses = trained(|one| (one.loss, one.loss_lost)).chain([(seen.own.progress, false)]);
-        let own = &seen.own;
+        let (own, trainers) = (&seen.own, &seen.trainers);
+        let losses = trainers.iter().map(|one| (one.loss, one.loss_lost));
+        let qualities = trainers.iter().map(|one| (one.quality, one.quality_lost));
+        let all = losses.clone().chain([(own.progress, false)]);
         Self {
-            diverged: losses.filter(|(loss, _)| *loss == Some(Trend::Diverged)).count() as f64,
+            diverged: all.filter(|(loss, _)| *loss == Some(Trend::Diverged)).count() as f64,
             failed: f64::from(failed.max().unwrap_or(0)),
-            loss: Level::of(
-                outranked((own.progress, own.progress_lost), trained(|one| (one.loss, one.loss_lost))),
-                -1.0,
-                seen,
-            ),
-            quality: Level::of(
-                outranked((own.quality, own.quality_lost), trained(|one| (one.quality, one.quality_lost))),
-                1.0,
-                seen,
-            ),
+            loss: Level::of(outranked((own.progress, own.progress_lost), losses), -1.0, seen),
+            quality: Level::of(outranked((own.quality, own.quality_lost), qualities), 1.0, seen),
         }
     }
 
@@ -112,8 +106,9 @@ impl Run {
 type Told = (Option<Trend>, bool);
 
 /// What the workload's own signal says, where there is one; else what the trainers say.
-fn outranked(own: Told, trainers: impl Iterator<Item = Told>) -> Vec<Told> {
-    if own.0.is_some() || own.1 { vec![own] } else { trainers.collect() }
+fn outranked(own: Told, trainers: impl Iterator<Item = Told> + Clone) -> impl Iterator<Item = Told> + Clone {
+    let outranks = own.0.is_some() || own.1;
+    iter::once(own).filter(move |_| outranks).chain(trainers.filter(move |_| !outranks))
 }
 
 /// Whether a level gets anywhere.
@@ -138,12 +133,12 @@ struct Level {
 
 impl Level {
     /// `better` is 1 where more is better, and -1 where less is.
-    fn of(told: Vec<Told>, better: f64, seen: &Evidence) -> Self {
+    fn of(told: impl Iterator<Item = Told> + Clone, better: f64, seen: &Evidence) -> Self {
         let limits = &seen.gate.thresholds;
-        let rises = || told.iter().filter_map(|(trend, _)| trend.and_then(Trend::rise));
+        let rises = || told.clone().filter_map(|(trend, _)| trend.and_then(Trend::rise));
         // A change that can't be told is not known to be none.
         let stuck = |rise: f64| rise.abs() < limits.plateau_within || rise * better <= -limits.worse_from;
-        let missing = told.iter().any(|(trend, lost)| trend.is_none() && *lost);
+        let missing = told.clone().any(|(trend, lost)| trend.is_none() && lost);
         let course = match (rises().all(stuck), missing) {
             (false, _) => Course::Moves,
             (true, true) => Course::Lost,
