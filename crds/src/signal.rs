@@ -89,7 +89,7 @@ pub enum SignalRole {
     Quality,
 }
 
-/// Which values are better.
+/// Which of its values are better, for role Quality. Default: Higher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Better {
     /// Larger ones.
