@@ -43,7 +43,7 @@ impl Metric {
             Self::Power => (0.0, LARGEST_BOARD),
             Self::PowerLimit => (1.0, LARGEST_BOARD),
             Self::Cores => (0.0, 1.0e5),
-            // Requests, and times in seconds.
+            // Requests, times in seconds, steps a second and events a minute.
             Self::Running
             | Self::Waiting
             | Self::WaitingForRoom
@@ -53,10 +53,10 @@ impl Metric {
             | Self::FirstTokenSeconds
             | Self::WholeSeconds
             | Self::StepSeconds
-            | Self::DataWaitSeconds => (0.0, 1.0e6),
+            | Self::DataWaitSeconds
+            | Self::Steps
+            | Self::ClockEvents => (0.0, 1.0e6),
             Self::Progress | Self::Throughput | Self::OutputTokens | Self::OutputCap => (0.0, 1.0e9),
-            // A minute, and a second.
-            Self::ClockEvents | Self::Steps => (0.0, 1.0e6),
             Self::PromptSpread => (1.0, 1.0e6),
             Self::Loss | Self::Quality => (-1.0e18, 1.0e18),
             Self::Util

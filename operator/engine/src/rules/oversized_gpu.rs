@@ -21,26 +21,36 @@ impl Rule for OversizedGpu {
     fn judge(&self, seen: &Evidence) -> Says {
         let limits = &seen.gate.thresholds;
         let cache = cache(seen);
-        let fits = |gpu: &GpuEvidence| match cache {
-            Some(cache) => cache.is_some_and(|cache| needed(gpu, cache.high) < limits.oversized_memory_below),
-            None => below(gpu.memory, limits.oversized_memory_below),
+        let fits = |gpu: &GpuEvidence| {
+            if keeps_a_cache(seen) {
+                cache.is_some_and(|cache| needed(gpu, cache.high) < limits.oversized_memory_below)
+            } else {
+                below(gpu.memory, limits.oversized_memory_below)
+            }
         };
         let small = |gpu: &GpuEvidence| below(gpu.activity(), limits.underused_below) && fits(gpu);
         let queued = seen.servers.iter().any(|server| at_least(server.waiting, limits.waiting_from));
         if seen.covers_a_window() && seen.most_gpus(small) && !queued {
-            Says::Found(Weight::Advice, measured(cache.flatten(), seen))
+            Says::Found(Weight::Advice, measured(cache, seen))
         } else {
             Says::NotMine
         }
     }
 }
 
-/// The KV cache in use at the fullest server; within, none where one that counts it has a gap. None where nobody has one.
-fn cache(seen: &Evidence) -> Option<Option<Span>> {
-    let has_one = |server: &&ServerEvidence| server.kv.is_some() || server.kv_lost;
+fn has_one(server: &ServerEvidence) -> bool {
+    server.kv.is_some() || server.kv_lost
+}
+
+fn keeps_a_cache(seen: &Evidence) -> bool {
+    seen.servers.iter().any(has_one)
+}
+
+/// The KV cache in use at the fullest server; none where nobody has one, or one that counts it has a gap.
+fn cache(seen: &Evidence) -> Option<Span> {
     let fuller = |one: Span, other: Span| if other.high > one.high { other } else { one };
-    let used = seen.servers.iter().filter(has_one).map(|server| server.kv);
-    used.reduce(|one, other| one.zip(other).map(|(one, other)| fuller(one, other)))
+    let used = seen.servers.iter().filter(|server| has_one(server)).map(|server| server.kv);
+    used.reduce(|one, other| one.zip(other).map(|(one, other)| fuller(one, other))).flatten()
 }
 
 /// Share of the GPU's memory that weights and this share of the cache need. Where the weights are not known, they count for

@@ -78,8 +78,8 @@ impl Run {
         Self {
             diverged: all.filter(|(loss, _)| *loss == Some(Trend::Diverged)).count() as f64,
             failed: f64::from(failed.max().unwrap_or(0)),
-            loss: Level::of(outranked((own.progress, own.progress_lost), losses), -1.0, seen),
-            quality: Level::of(outranked((own.quality, own.quality_lost), qualities), 1.0, seen),
+            loss: Level::of(&outranked((own.progress, own.progress_lost), losses), -1.0, seen),
+            quality: Level::of(&outranked((own.quality, own.quality_lost), qualities), 1.0, seen),
         }
     }
 
@@ -133,7 +133,7 @@ struct Level {
 
 impl Level {
     /// `better` is 1 where more is better, and -1 where less is.
-    fn of(told: impl Iterator<Item = Told> + Clone, better: f64, seen: &Evidence) -> Self {
+    fn of(told: &(impl Iterator<Item = Told> + Clone), better: f64, seen: &Evidence) -> Self {
         let limits = &seen.gate.thresholds;
         let rises = || told.clone().filter_map(|(trend, _)| trend.and_then(Trend::rise));
         // A change that can't be told is not known to be none.

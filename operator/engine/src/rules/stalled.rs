@@ -62,13 +62,13 @@ fn no_traffic(seen: &Evidence) -> bool {
 /// the same and serves well: inference must say itself that nothing comes out. Training seldom says so.
 fn no_progress(seen: &Evidence) -> bool {
     let limit = seen.gate.thresholds.progress_below;
-    let serves = |server: &ServerEvidence| Moves::rate(server.progress, server.progress_lost, limit);
+    let of_server = |server: &ServerEvidence| Moves::rate(server.progress, server.progress_lost, limit);
     let own = seen.own.moves();
-    let served = || seen.servers.iter().map(serves);
+    let served = || seen.servers.iter().map(of_server);
     let trained = || seen.trainers.iter().map(|trainer| trainer.moves(limit));
     match seen.class {
         Class::Inference if own == Moves::Stands => !served().any(|moves| moves == Moves::May),
-        Class::Inference => own != Moves::May && seen.most_servers(|server| serves(server) == Moves::Stands),
+        Class::Inference => own != Moves::May && seen.most_servers(|server| of_server(server) == Moves::Stands),
         Class::Training | Class::Batch => {
             own != Moves::May && !served().chain(trained()).any(|moves| moves == Moves::May)
         }
