@@ -309,7 +309,9 @@ mod tests {
             "sum by (namespace, pod) (rate(vllm:request_params_max_tokens_sum[60s])) / \
              sum by (namespace, pod) (rate(vllm:request_params_max_tokens_count[60s])) or \
              sum by (namespace, pod) (rate(vllm_request_params_max_tokens_sum[60s])) / \
-             sum by (namespace, pod) (rate(vllm_request_params_max_tokens_count[60s]))"
+             sum by (namespace, pod) (rate(vllm_request_params_max_tokens_count[60s])) or \
+             sum by (namespace, pod) (rate(tgi_request_max_new_tokens_sum[60s])) / \
+             sum by (namespace, pod) (rate(tgi_request_max_new_tokens_count[60s]))"
         );
     }
 

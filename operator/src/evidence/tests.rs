@@ -4,6 +4,7 @@ mod keeping;
 mod measures;
 mod removal;
 mod reports;
+mod sources;
 
 use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;

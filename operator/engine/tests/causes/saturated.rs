@@ -151,6 +151,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             io_pressure: exact(io),
             network: exact(network),
             exits: Exits { failed, host_memory: host, gpu_memory: 0 },
+            ..ContainerEvidence::default()
         }
     })
 }

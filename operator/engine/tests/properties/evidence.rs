@@ -81,6 +81,11 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             if cause == SLOW {
                 all[0].gpu.clock = exact(990.0);
             }
+            if cause == NARROW {
+                all[0].gpu.lanes = exact(8.0);
+                // In some a slot that has no more.
+                all[0].gpu.lanes_most = all[0].gpu.lanes_most.map(|most| if sharded { 8.0 } else { most });
+            }
             for (one, odd) in all.iter_mut().zip(odd) {
                 one.gpu = odd.0.unwrap_or(one.gpu);
                 one.container = odd.1.unwrap_or(one.container);
@@ -126,7 +131,9 @@ const SLOW: usize = 22;
 const HOT: usize = 23;
 /// The one in which trainers count a wait that GPUs at work do not see, and only the pipes tell.
 const PIPED: usize = 38;
-const CAUSES: usize = 39;
+/// The one in which the first GPU's link has half of the others' lanes.
+const NARROW: usize = 42;
+const CAUSES: usize = 43;
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
@@ -136,6 +143,7 @@ fn near(cause: usize) -> Replica {
         13..=18 | PIPED => feeding(cause),
         19..=28 => grouped(cause),
         29..=33 | 37 => late(cause),
+        39..=NARROW => beside(cause),
         _ => running(cause),
     }
 }
@@ -246,6 +254,27 @@ fn grouped(cause: usize) -> Replica {
     let network = if cause == 27 { 1e6 } else { 2e9 };
     let container = ContainerEvidence { network: exact(network), cores: exact(0.5), ..ContainerEvidence::default() };
     Replica { gpu, container, server, ..Replica::default() }
+}
+
+/// What only the node tells of: its wait, which the container's own contradicts or not; its network card, which is fast, and
+/// its RDMA ports; links, whose full width is known.
+fn beside(cause: usize) -> Replica {
+    let waits = ContainerEvidence { io_pressure: None, node_iowait: exact(0.4), ..reading() };
+    let exchanging =
+        Replica { container: ContainerEvidence { cores: exact(0.5), ..ContainerEvidence::default() }, ..grouped(27) };
+    let network = ContainerEvidence { network: exact(2e9), network_of_peak: exact(0.1), ..exchanging.container };
+    match cause {
+        39 => Replica { gpu: starved_gpu(), container: waits, ..Replica::default() },
+        40 => {
+            let container = ContainerEvidence { io_pressure: exact(0.02), ..waits };
+            Replica { gpu: starved_gpu(), container, ..Replica::default() }
+        }
+        41 => Replica { container: ContainerEvidence { rdma: exact(0.15), ..network }, ..exchanging },
+        _ => {
+            let gpu = GpuEvidence { lanes: exact(16.0), lanes_most: Some(16.0), ..busy_gpu() };
+            Replica { gpu, ..Replica::default() }
+        }
+    }
 }
 
 /// Late without a queue, and what looks like it, but for its queue, its arithmetic or its contexts; a stage on the CPU.
@@ -382,6 +411,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             io_pressure,
             network: network.map(Span::exact),
             exits: Exits { gpu_memory: exits / 4, host_memory: 0, failed: exits },
+            ..ContainerEvidence::default()
         },
     )
 }

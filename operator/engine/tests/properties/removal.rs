@@ -102,6 +102,12 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         46 => halve(&mut gpu.clocks_held, 1.0),
         47 => (gpu.memory_swing, gpu.fp32) = (None, None),
         48 => halve(&mut gpu.pcie, 1.0),
+        69 => gpu.lanes = None,
+        70 => halve(&mut gpu.lanes, 32.0),
+        71 => {
+            (gpu.lanes_most, gpu.lanes_most_lost) = (None, gpu.lanes_most_lost || gpu.lanes_most.is_some());
+        }
+        72 => gpu.xid = None,
         _ => {}
     }
 }
@@ -114,12 +120,23 @@ fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
         14 => container.pressure = None,
         15 => halve(&mut container.cores, 1_000.0),
         16 => halve(&mut container.throttled, 1.0),
-        25 => container.io_pressure = None,
+        25 => {
+            let lost = container.io_pressure_lost || container.io_pressure.is_some();
+            (container.io_pressure, container.io_pressure_lost) = (None, lost);
+        }
         26 => halve(&mut container.io_pressure, 1.0),
-        49 => container.network = None,
+        49 => (container.network, container.network_of_peak) = (None, None),
         50 => halve(&mut container.network, 1e12),
         51 => container.exits = Exits::default(),
         52 => halve(&mut container.pressure, 1.0),
+        73 => container.node_iowait = None,
+        74 => halve(&mut container.node_iowait, 1.0),
+        75 => {
+            let lost = container.network_peak_lost || container.network_of_peak.is_some();
+            (container.network_of_peak, container.network_peak_lost) = (None, lost);
+        }
+        76 => container.rdma = None,
+        77 => halve(&mut container.rdma, 1.0),
         _ => {}
     }
 }
@@ -172,7 +189,7 @@ fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 69;
+const LOSSES: u8 = 78;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -241,7 +258,9 @@ proptest! {
     /// nothing left out; `data_wait` that falls back to hardware where the count is lost, `may_be_at_work` without
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
-    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
+    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`;
+    /// `io_wait` without `io_pressure_lost`, `over_network` without `network_peak_lost`, `full_lanes` without `lanes_most_lost`
+    /// or with `wider` over the GPUs seen alone.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
         if refuses(judge(&seen).lean) {
