@@ -132,7 +132,7 @@ impl Slice {
         {
             self.behind.insert(instance.to_owned(), name.to_owned());
         }
-        let behind = instance.and_then(|(instance, host)| Some(self.behind.get(instance)?.as_str()).or(Some(host)));
+        let behind = instance.map(|(instance, host)| self.behind.get(instance).map_or(host, String::as_str));
         let Some(name) = named.or(behind) else { return };
         let node = self.nodes.id(name);
         self.by_node.note((node, WHOLE), metric.column(), value);

@@ -5,6 +5,7 @@ mod measures;
 mod own;
 mod removal;
 mod reports;
+mod sources;
 
 use super::{Exit, ExitCause, History, Metric, OwnSaid, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;

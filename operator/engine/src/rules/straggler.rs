@@ -165,7 +165,7 @@ fn lanes(seen: &Evidence) -> Option<Narrow> {
 /// The lanes that this GPU should have, if it surely has fewer.
 fn full_lanes(gpu: &GpuEvidence, seen: &Evidence) -> Option<f64> {
     let lanes = gpu.lanes?.high;
-    if gpu.lanes_most_lost || gpu.lanes_most.is_some_and(|most| lanes >= most) {
+    if gpu.lanes_most_lost || !gpu.lanes_most.is_none_or(|most| lanes < most) {
         return None;
     }
     let same = |other: &&GpuEvidence| gpu.lanes_most.is_some() || other.product == gpu.product;

@@ -15,6 +15,7 @@ mod run;
 mod saturated;
 mod serving;
 mod shape;
+mod sources;
 mod storage;
 mod traps;
 

@@ -82,6 +82,11 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             if cause == SLOW {
                 all[0].gpu.clock = exact(990.0);
             }
+            if cause == NARROW {
+                all[0].gpu.lanes = exact(8.0);
+                // In some a slot that has no more.
+                all[0].gpu.lanes_most = all[0].gpu.lanes_most.map(|most| if sharded { 8.0 } else { most });
+            }
             for (one, odd) in all.iter_mut().zip(odd) {
                 one.gpu = odd.0.unwrap_or(one.gpu);
                 one.container = odd.1.unwrap_or(one.container);
@@ -127,17 +132,20 @@ const SLOW: usize = 22;
 const HOT: usize = 23;
 /// The one in which trainers count a wait that GPUs at work do not see, and only the pipes tell.
 const PIPED: usize = 38;
+/// The one in which the first GPU's link has half of the others' lanes.
+const NARROW: usize = 42;
 /// The last three look as one that hangs, but for a busy link, a busy network, or steps.
-const CAUSES: usize = 42;
+const CAUSES: usize = 46;
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
     match cause {
         UNEVEN..=5 => serving(cause),
-        6..=12 | 39..=41 => spinning(cause),
+        6..=12 | 43..=45 => spinning(cause),
         13..=18 | PIPED => feeding(cause),
         19..=28 => grouped(cause),
         29..=33 | 37 => late(cause),
+        39..=NARROW => beside(cause),
         _ => running(cause),
     }
 }
@@ -195,12 +203,12 @@ fn spinning(cause: usize) -> Replica {
             let server = ServerEvidence { progress: exact(50.0), ..served(8.0, 9.0) };
             Replica { server, trainer: trainer(50.0), ..alone(hung) }
         }
-        39 => alone(GpuEvidence { nvlink: exact(0.3), pcie: exact(0.01), ..hung }),
-        40 => {
+        43 => alone(GpuEvidence { nvlink: exact(0.3), pcie: exact(0.01), ..hung }),
+        44 => {
             let container = ContainerEvidence { network: exact(5e8), ..ContainerEvidence::default() };
             Replica { container, ..alone(hung) }
         }
-        41 => {
+        45 => {
             let trainer = TrainerEvidence { steps: exact(0.02), ..TrainerEvidence::default() };
             Replica { trainer, ..alone(hung) }
         }
@@ -257,6 +265,27 @@ fn grouped(cause: usize) -> Replica {
     let network = if cause == 27 { 1e6 } else { 2e9 };
     let container = ContainerEvidence { network: exact(network), cores: exact(0.5), ..ContainerEvidence::default() };
     Replica { gpu, container, server, ..Replica::default() }
+}
+
+/// What only the node tells of: its wait, which the container's own contradicts or not; its network card, which is fast, and
+/// its RDMA ports; links, whose full width is known.
+fn beside(cause: usize) -> Replica {
+    let waits = ContainerEvidence { io_pressure: None, node_iowait: exact(0.4), ..reading() };
+    let exchanging =
+        Replica { container: ContainerEvidence { cores: exact(0.5), ..ContainerEvidence::default() }, ..grouped(27) };
+    let network = ContainerEvidence { network: exact(2e9), network_of_peak: exact(0.1), ..exchanging.container };
+    match cause {
+        39 => Replica { gpu: starved_gpu(), container: waits, ..Replica::default() },
+        40 => {
+            let container = ContainerEvidence { io_pressure: exact(0.02), ..waits };
+            Replica { gpu: starved_gpu(), container, ..Replica::default() }
+        }
+        41 => Replica { container: ContainerEvidence { rdma: exact(0.15), ..network }, ..exchanging },
+        _ => {
+            let gpu = GpuEvidence { lanes: exact(16.0), lanes_most: Some(16.0), ..busy_gpu() };
+            Replica { gpu, ..Replica::default() }
+        }
+    }
 }
 
 /// Late without a queue, and what looks like it, but for its queue, its arithmetic or its contexts; a stage on the CPU.

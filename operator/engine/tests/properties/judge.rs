@@ -46,11 +46,14 @@ fn absurd(seen: &mut Evidence, number: f64, which: u64) {
         work.into_iter().for_each(&mut put);
         let links = [&mut gpu.pcie_rx, &mut gpu.pcie, &mut gpu.nvlink, &mut gpu.swing, &mut gpu.memory];
         links.into_iter().for_each(&mut put);
-        [&mut gpu.memory_swing, &mut gpu.clock, &mut gpu.clocks_held, &mut gpu.power].into_iter().for_each(&mut put);
+        let card = [&mut gpu.memory_swing, &mut gpu.clock, &mut gpu.clocks_held, &mut gpu.power, &mut gpu.lanes];
+        card.into_iter().for_each(&mut put);
+        gpu.lanes_most = if which & 4 == 4 { Some(number) } else { gpu.lanes_most };
     }
     for one in &mut seen.containers {
         let cpu = [&mut one.cores, &mut one.throttled, &mut one.pressure, &mut one.io_pressure, &mut one.network];
         cpu.into_iter().for_each(&mut put);
+        [&mut one.node_iowait, &mut one.network_of_peak, &mut one.rdma].into_iter().for_each(&mut put);
         one.limit = if which & 1 == 1 { Some(number) } else { one.limit };
     }
     for one in &mut seen.servers {

@@ -105,6 +105,12 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         46 => halve(&mut gpu.clocks_held, 1.0),
         47 => (gpu.memory_swing, gpu.fp32) = (None, None),
         48 => halve(&mut gpu.pcie, 1.0),
+        69 => gpu.lanes = None,
+        70 => halve(&mut gpu.lanes, 32.0),
+        71 => {
+            (gpu.lanes_most, gpu.lanes_most_lost) = (None, gpu.lanes_most_lost || gpu.lanes_most.is_some());
+        }
+        72 => gpu.xid = None,
         _ => {}
     }
 }
@@ -117,15 +123,26 @@ fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
         14 => container.pressure = None,
         15 => halve(&mut container.cores, 1_000.0),
         16 => halve(&mut container.throttled, 1.0),
-        25 => container.io_pressure = None,
+        25 => {
+            let lost = container.io_pressure_lost || container.io_pressure.is_some();
+            (container.io_pressure, container.io_pressure_lost) = (None, lost);
+        }
         26 => halve(&mut container.io_pressure, 1.0),
         49 => {
             let lost = container.network_lost || container.network.is_some();
-            (container.network, container.network_lost) = (None, lost);
+            (container.network, container.network_lost, container.network_of_peak) = (None, lost, None);
         }
         50 => halve(&mut container.network, 1e12),
         51 => container.exits = Exits::default(),
         52 => halve(&mut container.pressure, 1.0),
+        73 => container.node_iowait = None,
+        74 => halve(&mut container.node_iowait, 1.0),
+        75 => {
+            let lost = container.network_peak_lost || container.network_of_peak.is_some();
+            (container.network_of_peak, container.network_peak_lost) = (None, lost);
+        }
+        76 => container.rdma = None,
+        77 => halve(&mut container.rdma, 1.0),
         _ => {}
     }
 }
@@ -172,26 +189,26 @@ fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
         65 => halve(&mut trainer.step_seconds, 100.0),
         66 => halve(&mut trainer.data_wait_seconds, 100.0),
         67 => halve(&mut trainer.throughput, 1e6),
-        68 => [60, 61, 62, 63, 64, 69].into_iter().for_each(|what| lose_of_trainer(trainer, what)),
-        69 => (trainer.steps, trainer.steps_lost) = (None, trainer.steps_lost || trainer.steps.is_some()),
-        70 => halve(&mut trainer.steps, 10.0),
+        68 => [60, 61, 62, 63, 64, 78].into_iter().for_each(|what| lose_of_trainer(trainer, what)),
+        78 => (trainer.steps, trainer.steps_lost) = (None, trainer.steps_lost || trainer.steps.is_some()),
+        79 => halve(&mut trainer.steps, 10.0),
         _ => {}
     }
 }
 
 fn lose_of_own(own: &mut OwnEvidence, what: u8) {
     match what {
-        71 => (own.throughput, own.throughput_lost) = (None, own.throughput_lost || own.throughput.is_some()),
-        72 => (own.progress, own.progress_lost) = (None, own.progress_lost || own.progress.is_some()),
-        73 => (own.quality, own.quality_lost) = (None, own.quality_lost || own.quality.is_some()),
-        74 => halve(&mut own.throughput, 1e6),
-        75 => (71..=73).for_each(|what| lose_of_own(own, what)),
+        80 => (own.throughput, own.throughput_lost) = (None, own.throughput_lost || own.throughput.is_some()),
+        81 => (own.progress, own.progress_lost) = (None, own.progress_lost || own.progress.is_some()),
+        82 => (own.quality, own.quality_lost) = (None, own.quality_lost || own.quality.is_some()),
+        83 => halve(&mut own.throughput, 1e6),
+        84 => (80..=82).for_each(|what| lose_of_own(own, what)),
         _ => {}
     }
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 76;
+const LOSSES: u8 = 85;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -261,7 +278,9 @@ proptest! {
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
     /// `loss_lost`; `outranked` that falls back to the trainers where the signal is lost; `rests` or `no_traffic` without what is
-    /// lost, `Moves::rate` or `Moves::level` likewise; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`.
+    /// lost, `Moves::rate` or `Moves::level` likewise; `blind` that does not look at what is covered; `works_unseen` without
+    /// `power_lost`, or on the engine's `high`; `io_wait` without `io_pressure_lost`, `over_network` without `network_peak_lost`,
+    /// `full_lanes` without `lanes_most_lost` or with `wider` over the GPUs seen alone.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
         if refuses(judge(&seen).lean) {
