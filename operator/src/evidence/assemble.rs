@@ -125,7 +125,7 @@ impl History {
         let lost = |metric| network.is_none() && self.ever_said(id, metric);
         let network_lost = lost(Metric::NetworkRx) || lost(Metric::NetworkTx);
         let container = ContainerEvidence { network, network_lost, ..container };
-        let container = self.beside_node(container, (id, pod), looks, &mut samples);
+        let container = self.beside_node(&container, (id, pod), looks, &mut samples);
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         evidence.containers.push(container);
         evidence.servers.push(self.server(id, &mut samples));

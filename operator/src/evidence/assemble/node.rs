@@ -13,14 +13,14 @@ impl History {
     /// workload had a GPU there; what its network card can carry of any.
     pub(super) fn beside_node<'a>(
         &'a self,
-        container: ContainerEvidence,
+        container: &ContainerEvidence,
         (id, pod): (Option<Id>, &WatchedPod),
         looks: &[&'a Look],
         samples: &mut Samples<'a>,
     ) -> ContainerEvidence {
-        let Some(last) = looks.last() else { return container };
+        let Some(last) = looks.last() else { return *container };
         let io_pressure_lost = container.io_pressure.is_none() && id.is_some_and(|id| self.measured_io(id, last.at));
-        let container = ContainerEvidence { io_pressure_lost, ..container };
+        let container = ContainerEvidence { io_pressure_lost, ..*container };
         let Some(node) = pod.node.as_ref().and_then(|node| self.node(&node.name)) else { return container };
         let [own, foreign] = Self::OWN_OR_NOT;
         samples.turn(looks, Subject::Node, Some(node), Some(foreign));
