@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use wellfed::config::Config;
-use wellfed::evidence::{History, LONGEST, Metric, Slice, Watched, WatchedPod};
+use wellfed::evidence::{History, LONGEST, Metric, OwnSaid, Slice, Watched, WatchedPod};
 use wellfed::intent::{Settings, intent};
 use wellfed::simulate::sampler::{SampledPod, Sampler};
 use wellfed_engine::evidence::Evidence;
@@ -180,6 +180,8 @@ impl<'a> Watch<'a> {
                 })
                 .collect(),
             exits: Vec::new(),
+            own: OwnSaid::default(),
+            weights: None,
             slo_breached: false,
             sharded: false,
         }
