@@ -212,6 +212,18 @@ mod tests {
         assert_eq!(read(9_223_372_036_854_775_794.0).trouble(), Some(Trouble::Implausible(Oddity::Sentinel)));
     }
 
+    /// A reward, a log-likelihood.
+    #[test]
+    fn a_level_may_be_below_zero_and_is_judged_like_any_number_else() {
+        let read = |value, at| Reading::of_level(value, at, NOW, TWO_MINUTES);
+        let old = NOW - TWO_MINUTES * 5;
+
+        assert_eq!(read(-20.0, NOW).known(), Some(-20.0));
+        assert_eq!(read(-20.0, old), Reading::Stale { value: -20.0, at: old });
+        assert_eq!(read(f64::NEG_INFINITY, NOW).trouble(), Some(Trouble::Implausible(Oddity::Infinite)));
+        assert_eq!(read(-9.3e18, NOW).trouble(), Some(Trouble::Implausible(Oddity::Sentinel)));
+    }
+
     #[test]
     fn ten_minutes_old_and_two_minutes_in_the_future_are_both_stale() {
         let measured = |seconds: i64| Timestamp::constant(1_000_000 + seconds, 0);

@@ -296,6 +296,25 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// SMs, memory bandwidth, tensor pipe, power, KV cache, answers, work and steps speak against causes, or tell where they
+    /// are low. Kills: a judge that does not ask `hides`; `fill` without one of them.
+    #[test]
+    fn a_source_that_speaks_against_causes_lets_nothing_pass_by_its_loss(seen in any_evidence()) {
+        if !refuses(judge(&seen).lean) {
+            return Ok(());
+        }
+        for (what, of) in [3, 4, 5, 20, 30, 31, 62, 78, 80].into_iter().flat_map(|what| [(what, 0..1), (what, 0..7)]) {
+            let mut fewer = seen.clone();
+            of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
+            let after = judge(&fewer).lean;
+            prop_assert!(after != Lean::Allow, "{what} of {of:?}\n{fewer:#?}");
+        }
+    }
+}
+
 /// A property over evidence that is never refused would prove nothing.
 #[test]
 fn the_generator_makes_refusals_to_lose() {
