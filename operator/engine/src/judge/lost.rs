@@ -6,6 +6,9 @@ use crate::opinion::Weight;
 use crate::rules::{Rule, Says};
 use crate::span::Span;
 
+/// Of what a GPU does. Counters that never moved would be broken ones, and hide the GPU itself.
+const NEARLY_NONE: f64 = 1e-6;
+
 /// The evidence as it would be if what was lost spoke against no cause: each source alone, then all of them.
 pub fn unopposed(seen: &Evidence) -> Vec<(Source, Evidence)> {
     let lost: Vec<Source> = Source::ALL.into_iter().filter(|source| source.is_lost(seen)).collect();
@@ -30,7 +33,7 @@ const fn refuses(says: &Says) -> bool {
 
 /// Most sources speak against a cause by being high. Memory bandwidth is a sign of some causes and speaks against others.
 fn silent(seen: &Evidence, lost: &[Source]) -> Vec<(Source, Evidence)> {
-    let bandwidth: &[f64] = if lost.contains(&Source::MemoryBandwidth) { &[0.0, 1.0] } else { &[0.0] };
+    let bandwidth: &[f64] = if lost.contains(&Source::MemoryBandwidth) { &[NEARLY_NONE, 1.0] } else { &[NEARLY_NONE] };
     let filled = |dram: &f64| Some((*lost.first()?, filled(seen, lost, *dram)));
     bandwidth.iter().filter_map(filled).collect()
 }
@@ -45,9 +48,11 @@ fn filled(seen: &Evidence, lost: &[Source], dram: f64) -> Evidence {
 
 fn fill(all: &mut Evidence, source: Source, dram: f64) {
     match source {
-        Source::Sms => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.sm, &mut gpu.sm_lost, 0.0)),
+        Source::Sms => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.sm, &mut gpu.sm_lost, NEARLY_NONE)),
         Source::MemoryBandwidth => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.dram, &mut gpu.dram_lost, dram)),
-        Source::TensorPipe => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.tensor, &mut gpu.tensor_lost, 0.0)),
+        Source::TensorPipe => {
+            all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.tensor, &mut gpu.tensor_lost, NEARLY_NONE))
+        }
         Source::Power => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.power, &mut gpu.power_lost, 0.0)),
         Source::Links => quiet(all),
         Source::KvCache => all.servers.iter_mut().for_each(|one| rate(&mut one.kv, &mut one.kv_lost, 0.0)),

@@ -21,27 +21,27 @@ struct Case {
     lost: Evidence,
 }
 
-fn gpus(rule: RuleName, source: Source, refused: Evidence, lose: fn(&mut GpuEvidence)) -> Case {
+fn gpus(rule: RuleName, source: Source, refused: Evidence, without: fn(&mut GpuEvidence)) -> Case {
     let mut lost = refused.clone();
-    lost.gpus.iter_mut().for_each(lose);
+    lost.gpus.iter_mut().for_each(without);
     Case { rule, source, refused, lost }
 }
 
-fn servers(rule: RuleName, source: Source, refused: Evidence, lose: fn(&mut ServerEvidence)) -> Case {
+fn servers(rule: RuleName, source: Source, refused: Evidence, without: fn(&mut ServerEvidence)) -> Case {
     let mut lost = refused.clone();
-    lost.servers.iter_mut().for_each(lose);
+    lost.servers.iter_mut().for_each(without);
     Case { rule, source, refused, lost }
 }
 
-fn trainers(rule: RuleName, source: Source, refused: Evidence, lose: fn(&mut TrainerEvidence)) -> Case {
+fn trainers(rule: RuleName, source: Source, refused: Evidence, without: fn(&mut TrainerEvidence)) -> Case {
     let mut lost = refused.clone();
-    lost.trainers.iter_mut().for_each(lose);
+    lost.trainers.iter_mut().for_each(without);
     Case { rule, source, refused, lost }
 }
 
-fn own(rule: RuleName, source: Source, refused: Evidence, lose: fn(&mut OwnEvidence)) -> Case {
+fn own(rule: RuleName, source: Source, refused: Evidence, without: fn(&mut OwnEvidence)) -> Case {
     let mut lost = refused.clone();
-    lose(&mut lost.own);
+    without(&mut lost.own);
     Case { rule, source, refused, lost }
 }
 

@@ -300,7 +300,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// SMs, memory bandwidth, tensor pipe, power, KV cache, answers, work and steps speak against causes, or tell where they
-    /// are low. Kills: a judge that does not ask `hides`; `fill` without one of them.
+    /// are low. Kills: a judge that does not ask `hides`, `NEARLY_NONE` that is none.
     #[test]
     fn a_source_that_speaks_against_causes_lets_nothing_pass_by_its_loss(seen in any_evidence()) {
         if !refuses(judge(&seen).lean) {
