@@ -51,7 +51,7 @@ fn fill(all: &mut Evidence, source: Source, dram: f64) {
         Source::Sms => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.sm, &mut gpu.sm_lost, NEARLY_NONE)),
         Source::MemoryBandwidth => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.dram, &mut gpu.dram_lost, dram)),
         Source::TensorPipe => {
-            all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.tensor, &mut gpu.tensor_lost, NEARLY_NONE))
+            all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.tensor, &mut gpu.tensor_lost, NEARLY_NONE));
         }
         Source::Power => all.gpus.iter_mut().for_each(|gpu| rate(&mut gpu.power, &mut gpu.power_lost, 0.0)),
         Source::Links => quiet(all),
