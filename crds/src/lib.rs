@@ -27,7 +27,7 @@ pub use pool::{CapacityType, GpuPool, GpuPoolSpec, GpuShape, PoolLimits};
 pub use quantity::{Quantity, QuantityError};
 pub use shares::IntOrPercent;
 pub use signal::{
-    PrometheusSource, ScaleSource, ServerMetric, ServerSource, Signal, SignalRole, SignalSlo, SignalSource,
+    Better, PrometheusSource, ScaleSource, ServerMetric, ServerSource, Signal, SignalRole, SignalSlo, SignalSource,
     SignalTarget, SignalType, TargetType, TritonSource,
 };
 pub use status::{

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
         .message("role Latency needs slo and no target; other roles take no slo"),
     validation = Rule::new("has(self.role) && self.role != 'Demand' ? has(self.source.prometheus) && !has(self.target) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
         .message("role Demand needs target, except for source.scale, which is a number of replicas itself; every other role is one number from source.prometheus, without target"),
+    validation = Rule::new("!has(self.better) || (has(self.role) && self.role == 'Quality')")
+        .message("better is for role Quality: of throughput more is better, of latency and progress less"),
     validation = Rule::new("!(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton)) || !has(self.type) || self.type == 'Pods'")
         .message("a model server is read per pod: leave type out, or set it to Pods"),
     validation = Rule::new("!has(self.source.scale) || !has(self.type) || self.type == 'External'")
@@ -40,6 +42,9 @@ pub struct Signal {
     /// What the signal should not exceed, for role Latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<SignalSlo>,
+    /// Which of its values are better, for role Quality. Default: Higher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
 }
 
 /// A latency objective: it asks for more than what runs when it is exceeded for long enough, and for nothing when it is met.
@@ -69,11 +74,29 @@ pub enum SignalRole {
     Demand,
     /// It asks for one step more while it exceeds its objective.
     Latency,
-    /// Work done a second, such as tokens or samples. It asks for nothing: findings compare it before and after.
+    /// Work done a second in any unit, such as tokens, samples or steps: more is better, and none while demand exceeds its target
+    /// is a sign of a hang. It asks for nothing: findings compare it before and after, and the gate believes it before what GPUs
+    /// look like.
     Throughput,
-    /// How good the results are; larger is better, so of a loss use `1 / loss`. It asks for nothing: findings compare it before
-    /// and after.
+    /// How far a training run is from done, such as its loss: less is better, in any unit. It asks for nothing. A value that is no
+    /// number (NaN or infinite) means that the run diverged, and one that stands still or rises beside the evaluation (role
+    /// `Quality`) that it gets nowhere: the gate holds growth then. While it moves, the run does not hang. What only counts up,
+    /// such as steps, is work: give its rate the role `Throughput`.
+    Progress,
+    /// How good the results are: an accuracy or a reward, of which more is better, or with `better: Lower` an evaluation loss, a
+    /// perplexity or an error rate. It asks for nothing: findings compare it before and after, and the gate looks whether a run
+    /// still gets better.
     Quality,
+}
+
+/// Which of its values are better, for role Quality. Default: Higher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Better {
+    /// Larger ones.
+    #[default]
+    Higher,
+    /// Smaller ones.
+    Lower,
 }
 
 /// Whether a signal's rows carry a live pod. Default: Pods for model servers, else External.

@@ -33,6 +33,8 @@ pub struct Catalog {
     pub nodes: BTreeMap<NodeName, Node>,
     /// Every node, whether it takes pods or not.
     pub machines: HashMap<String, Machine>,
+    /// GPUs, parts of them and places on them, that pods on each node ask for, whoever they are.
+    pub gpus_asked: HashMap<String, u32>,
     /// Every pool's nodes and limit.
     pub capacity: BTreeMap<PoolName, Pool>,
 }
@@ -147,11 +149,16 @@ impl Catalog {
     }
 
     fn nodes(&mut self, nodes: &[Arc<SlimNode>], pods: &[Arc<SlimPod>]) {
-        let mut used: HashMap<&str, u32> = HashMap::new();
+        // A part of a GPU takes no whole one, but its pod is on the node too.
+        let (mut used, mut asked): (HashMap<&str, u32>, HashMap<String, u32>) = Default::default();
         for pod in pods.iter().filter(|pod| !is_over(pod)) {
             if let Some(node) = &pod.spec.node_name {
                 let whole = pod.spec.gpus_by_resource().filter(|(resource, _)| *resource == GPU);
                 *used.entry(node).or_default() += whole.map(|(_, count)| count).sum::<u32>();
+                if pod.spec.gpus() > 0 {
+                    let asked = asked.entry(node.clone()).or_default();
+                    *asked = asked.saturating_add(pod.spec.gpus());
+                }
             }
         }
         for node in nodes {
@@ -163,6 +170,7 @@ impl Catalog {
             let free = allocatable(node).saturating_sub(used.get(name.as_str()).copied().unwrap_or(0));
             self.nodes.insert(NodeName(name), Node { free: Gpus(free) });
         }
+        self.gpus_asked = asked;
         for (name, pool) in &self.pools {
             let members = suitable.iter().filter(|node| belongs(node, pool));
             let nodes = members.map(|node| NodeName(node.metadata.name.clone().unwrap_or_default())).collect();
@@ -209,7 +217,7 @@ fn owner_of(pod: &SlimPod) -> Option<TargetKey> {
 }
 
 /// Succeeded or failed: holds no GPU any more. A pod that is being deleted still holds its GPUs.
-fn is_over(pod: &SlimPod) -> bool {
+pub fn is_over(pod: &SlimPod) -> bool {
     matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
 }
 
@@ -286,12 +294,12 @@ mod tests {
             let pod = serde_json::from_value(json!({ "metadata": {}, "spec": spec })).unwrap();
             let mut catalog = Catalog::default();
             catalog.nodes(&[Arc::new(node)], &[Arc::new(pod)]);
-            catalog.nodes[&NodeName("n".into())].free
+            (catalog.nodes[&NodeName("n".into())].free, catalog.gpus_asked["n"])
         };
 
-        assert_eq!((asked("nvidia.com/gpu"), free("nvidia.com/gpu")), ((2, true, "main".into()), Gpus(6)));
+        assert_eq!((asked("nvidia.com/gpu"), free("nvidia.com/gpu")), ((2, true, "main".into()), (Gpus(6), 2)));
         for part in ["nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb"] {
-            assert_eq!((asked(part), free(part)), ((2, false, "main".into()), Gpus(8)), "{part}");
+            assert_eq!((asked(part), free(part)), ((2, false, "main".into()), (Gpus(8), 2)), "{part}");
         }
     }
 

@@ -1,11 +1,15 @@
 //! The administrator's file: which Prometheus servers there are, and how far a tenant's query may see.
 
+mod evidence;
+
 use crate::overrides::{self, OverrideError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use wellfed_crds::Quantity;
 use wellfed_engine::rules::Thresholds;
+
+pub use evidence::{EvidenceConfig, EvidenceError, ServerNames, TrainerNames, Unit};
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -63,82 +67,8 @@ fn namespace() -> String {
     "namespace".to_owned()
 }
 
-/// Where the gate reads its evidence, and by which names.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EvidenceConfig {
-    /// The name of a Prometheus.
-    #[serde(default = "default_endpoint")]
-    pub endpoint: String,
-    /// Whether that Prometheus evaluates the chart's recording rules, whose results are read then.
-    #[serde(default)]
-    pub recorded: bool,
-    /// Matchers that every question about GPUs gets: those of the exporter, where tenants could send series of their own.
-    #[serde(default)]
-    pub gpu_matchers: BTreeMap<String, String>,
-    /// The names of what trainers say of themselves.
-    #[serde(default)]
-    pub trainer: TrainerNames,
-}
-
-fn default_endpoint() -> String {
-    "default".to_owned()
-}
-
-impl Default for EvidenceConfig {
-    fn default() -> Self {
-        Self {
-            endpoint: default_endpoint(),
-            recorded: false,
-            gpu_matchers: BTreeMap::new(),
-            trainer: TrainerNames::default(),
-        }
-    }
-}
-
-/// Metric names of what trainers say of themselves, for each the first that a pod has; none asks for nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct TrainerNames {
-    /// Length of a step in seconds: a histogram, a summary or a gauge, without `_sum` and `_count`.
-    pub step_seconds: Vec<String>,
-    /// The part of it in which the GPU waits for data, likewise.
-    pub data_wait_seconds: Vec<String>,
-    /// Counters of samples.
-    pub throughput: Vec<String>,
-    /// Counters of tokens, for trainers that do not count samples.
-    pub tokens: Vec<String>,
-    /// A gauge of the training loss.
-    pub loss: Vec<String>,
-    /// A gauge of the evaluation metric.
-    pub quality: Vec<String>,
-}
-
-impl Default for TrainerNames {
-    fn default() -> Self {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Self {
-            step_seconds: names(&["training_step_seconds"]),
-            data_wait_seconds: names(&["training_data_wait_seconds"]),
-            throughput: names(&["training_samples_total"]),
-            tokens: names(&["training_tokens_total"]),
-            loss: names(&["training_loss"]),
-            quality: Vec::new(),
-        }
-    }
-}
-
-impl TrainerNames {
-    /// The first name that Prometheus does not have.
-    fn wrong(&self) -> Option<&String> {
-        let work = [&self.throughput, &self.tokens];
-        let all = [&self.step_seconds, &self.data_wait_seconds, &self.loss, &self.quality];
-        work.into_iter().chain(all).flatten().find(|name| !is_name(name))
-    }
-}
-
 /// Whether a metric can have this name, and without a colon a label.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':');
     !name.is_empty() && !name.starts_with(|first: char| first.is_ascii_digit()) && name.chars().all(letter)
 }
@@ -170,27 +100,13 @@ pub enum ConfigError {
         /// The name.
         name: String,
     },
-    /// A trainer's metric has a name that cannot be.
-    #[error(
-        "the configuration file {path} has {name:?} in evidence.trainer, which is no metric name: write letters, digits, \
-         underscores and colons, without matchers and functions"
-    )]
-    NoMetricName {
+    /// What is asked for as evidence can't be.
+    #[error("the configuration file {path} has {error}")]
+    Evidence {
         /// Where it is.
         path: String,
-        /// The name.
-        name: String,
-    },
-    /// A matcher of GPUs is on something that is no label.
-    #[error(
-        "the configuration file {path} has {name:?} in evidence.gpuMatchers, which is no label: write letters, digits and \
-         underscores"
-    )]
-    NoLabel {
-        /// Where it is.
-        path: String,
-        /// The name.
-        name: String,
+        /// What is wrong.
+        error: EvidenceError,
     },
     /// The evidence is to be read from a server that is not listed.
     #[error("the configuration file {path} has evidence.endpoint {name:?}, which prometheus does not list")]
@@ -229,11 +145,8 @@ impl Config {
                 return Err(ConfigError::Twice { path, name: one.name.clone() });
             }
         }
-        if let Some(name) = config.evidence.trainer.wrong() {
-            return Err(ConfigError::NoMetricName { path, name: name.clone() });
-        }
-        if let Some(name) = config.evidence.gpu_matchers.keys().find(|name| !is_name(name) || name.contains(':')) {
-            return Err(ConfigError::NoLabel { path, name: name.clone() });
+        if let Err(error) = config.evidence.check() {
+            return Err(ConfigError::Evidence { path, error });
         }
         let evidence = &config.evidence.endpoint;
         if !config.prometheus.is_empty() && config.named(evidence).is_none() {
@@ -274,7 +187,6 @@ mod tests {
         assert!(message("prometheus: [{name: a, uri: 'http://p'}]").contains("uri"));
         assert!(message("prometheus: [{name: a, url: x}, {name: a, url: y}]").contains("\"a\" twice"));
         assert!(message("prometheus: [{name: a, url: x}]").contains("evidence.endpoint \"default\""));
-        assert!(message("evidence: {gpuMatchers: {'a-b': x}}").contains("\"a-b\" in evidence.gpuMatchers"));
         assert!(message("gate: {thresholds: {busyForm: 0.8}}").contains("gate.thresholds.busyForm: no threshold"));
         assert!(message("gate: {thresholds: {busyFrom: 80}}").contains("80 is no share"));
     }
@@ -288,26 +200,5 @@ mod tests {
         assert!(
             same(resolved.busy_from, 0.8) && same(resolved.throttled_from, 0.4) && same(resolved.serial_below, 2.0)
         );
-    }
-
-    #[test]
-    fn names_of_a_trainers_metrics_are_names() {
-        for wrong in ["rate(x[1m])", "1st", "", "a-b"] {
-            let text = format!("evidence: {{trainer: {{loss: ['{wrong}']}}}}");
-            assert!(parse(&text).unwrap_err().contains("no metric name"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn trainers_have_default_names_until_others_are_given() {
-        let config =
-            parse("evidence: {recorded: true, gpuMatchers: {job: dcgm-exporter}, trainer: {loss: [my:loss], quality: [accuracy]}}").unwrap();
-        let trainer = config.evidence.trainer;
-        let one = |name: &str| vec![name.to_owned()];
-
-        assert!(config.evidence.recorded);
-        assert_eq!(config.evidence.gpu_matchers["job"], "dcgm-exporter");
-        assert_eq!((trainer.loss, trainer.quality), (vec!["my:loss".to_owned()], vec!["accuracy".to_owned()]));
-        assert_eq!((trainer.throughput, trainer.tokens), (one("training_samples_total"), one("training_tokens_total")));
     }
 }

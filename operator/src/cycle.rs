@@ -204,7 +204,7 @@ impl Cycle {
             decided.iter().filter_map(|one| one.as_ref().ok()).map(|one| (one.id.uid.as_str(), one)).collect();
         let watched = seen.subjects.iter().filter_map(by_uid).filter_map(|(uid, ready)| {
             let pods = || (ready.ready_pods.clone(), ready.exits.clone());
-            watched(decisions.get(uid)?, &ready.resolved.policy, seen.world.now, pods)
+            watched(decisions.get(uid)?, &ready.resolved.policy, seen.world.now, ready.own, pods)
         });
         self.watched.send_replace(Arc::new(watched.collect()));
         for workload in &seen.world.workloads {

@@ -2,7 +2,7 @@
 //! none of it, and after a restart the status itself says what it was.
 
 use std::collections::HashMap;
-use wellfed_crds::{CheckStatus, FiguresStatus, FindingStatus, Measured};
+use wellfed_crds::{Better, CheckStatus, FiguresStatus, FindingStatus, Measured};
 use wellfed_engine::decision::Decision;
 use wellfed_engine::explain;
 use wellfed_engine::figures::{Figures, Throughput, Worse};
@@ -20,6 +20,8 @@ pub struct Sources<'a> {
     pub last: &'a [FindingStatus],
     /// For the remedies.
     pub policy: &'a Policy,
+    /// Which values of the signal of role Quality are better, as it was measured.
+    pub better: Better,
     /// How to put the pod template back.
     pub undo: Option<String>,
 }
@@ -42,8 +44,8 @@ impl Sources<'_> {
             state: format!("{:?}", shown.state),
             weight: format!("{:?}", shown.weight),
             remedies: self.remedies(shown),
-            before: shown.figures.map(|(before, _)| figures(&before)),
-            after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after)),
+            before: shown.figures.map(|(before, _)| figures(&before, self.better)),
+            after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after, self.better)),
             way_back: self.way_back(shown),
             first_seen: shown.first.0,
             last_seen: Some(shown.last.0),
@@ -123,13 +125,15 @@ fn measures(found: &Finding) -> Vec<Measured> {
     measured.collect()
 }
 
-fn figures(figures: &Figures) -> FiguresStatus {
+/// Quality as its signal says it: inside, more is better.
+fn figures(figures: &Figures, better: Better) -> FiguresStatus {
+    let told = |quality: f64| if better == Better::Lower { -quality } else { quality };
     FiguresStatus {
         throughput: figures.throughput.map(Throughput::each).or(figures.signals.throughput).map(explain::rate),
         gpu_activity: figures.activity.map(explain::number),
         latency: figures.signals.latency.or(figures.latency).map(explain::number),
         gpu_memory: figures.memory.map(explain::number),
-        quality: figures.signals.quality.or(figures.quality).map(explain::number),
+        quality: figures.signals.quality.map(told).or(figures.quality).map(explain::number),
     }
 }
 
@@ -146,8 +150,8 @@ pub fn course(before: &FiguresStatus, after: &FiguresStatus) -> String {
 }
 
 /// The figures that are known, in words.
-pub fn now(figures: &Figures) -> String {
-    let shown = self::figures(figures);
+pub fn now(figures: &Figures, better: Better) -> String {
+    let shown = self::figures(figures, better);
     let known = named(&shown).into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
     known.collect::<Vec<_>>().join(", ")
 }
@@ -167,6 +171,7 @@ mod tests {
     use super::*;
     use jiff::SignedDuration;
     use jiff::Timestamp;
+    use wellfed_engine::figures::SignalFigures;
     use wellfed_engine::finding::FindingName;
     use wellfed_engine::memory::Moment;
     use wellfed_engine::opinion::Weight;
@@ -183,7 +188,13 @@ mod tests {
     fn shown(scenario: &Scenario, last: &[FindingStatus]) -> Vec<FindingStatus> {
         let workload = scenario.find(NAME).unwrap();
         let undo = Some("go back with `kubectl -n ml rollout undo deployment/vision-train`".to_owned());
-        let sources = Sources { opinion: workload.opinion.as_ref(), last, policy: &workload.policy, undo };
+        let sources = Sources {
+            opinion: workload.opinion.as_ref(),
+            last,
+            policy: &workload.policy,
+            better: Better::Higher,
+            undo,
+        };
         findings(&scenario.decision(NAME), &sources)
     }
 
@@ -237,7 +248,8 @@ mod tests {
     #[test]
     fn where_the_results_got_worse_what_brings_them_back_comes_first() {
         let (workload, _) = starved().build();
-        let sources = Sources { opinion: None, last: &[], policy: &workload.policy, undo: None };
+        let sources =
+            Sources { opinion: None, last: &[], policy: &workload.policy, better: Better::Higher, undo: None };
         let now = Moment(Timestamp::UNIX_EPOCH);
         let shown = |worse| Shown {
             name: FindingName::Rule(RuleName::PrecisionUnused),
@@ -266,5 +278,15 @@ mod tests {
         let expected = "it shows again under the new pod template: try the next remedy, or go back with \
                         `kubectl -n ml rollout undo deployment/vision-train`";
         assert_eq!((again[0].state.as_str(), again[0].way_back.as_deref()), ("Regressed", Some(expected)));
+    }
+
+    /// An evaluation loss is kept with its sign turned, so that more is better.
+    #[test]
+    fn quality_is_shown_as_its_signal_says_it() {
+        let signals = SignalFigures { quality: Some(-0.08), ..SignalFigures::default() };
+        let of = |better| figures(&Figures { signals, ..Figures::default() }, better).quality;
+
+        assert_eq!(of(Better::Lower).as_deref(), Some("0.08"));
+        assert_eq!(of(Better::Higher).as_deref(), Some("-0.08"));
     }
 }

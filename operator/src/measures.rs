@@ -1,17 +1,27 @@
 //! What a workload's own signals say of its work, besides asking for replicas.
 
+use crate::evidence::{DIVERGED, OwnSaid};
 use crate::intent::Measure;
 use crate::observe::Lookout;
 use crate::resolve::Resolved;
 use crate::signals::Seen;
 use std::sync::Arc;
+use wellfed_crds::Better;
 use wellfed_engine::policy::{Policy, Target};
+use wellfed_engine::reading::{Oddity, Reading};
 use wellfed_engine::units::WorkloadId;
 use wellfed_engine::world::{Measures, SignalState, SignalValue};
 
-/// The latest believed value of each; of two signals with one role the first counts.
-pub fn measures(id: &WorkloadId, resolved: &Resolved, signals: &[SignalState], look: &Lookout<'_>) -> Measures {
+/// The latest believed value of each, for comparing before and after and for the gate's lane; of two signals with one role the
+/// first counts.
+pub fn measures(
+    id: &WorkloadId,
+    resolved: &Resolved,
+    signals: &[SignalState],
+    look: &Lookout<'_>,
+) -> (Measures, OwnSaid) {
     let mut measures = Measures { latency: latency(&resolved.policy, signals), ..Measures::default() };
+    let mut own = OwnSaid::default();
     for (what, source) in resolved.measures.iter().rev() {
         let value = source.read(&Seen {
             latest: source.ask().and_then(|ask| look.answers.get(ask)).map(Arc::as_ref),
@@ -20,14 +30,35 @@ pub fn measures(id: &WorkloadId, resolved: &Resolved, signals: &[SignalState], l
             replicas: resolved.replicas,
             now: look.now,
             stale_after: look.stale_after,
+            signed: *what != Measure::Throughput,
         });
-        let place = match what {
-            Measure::Throughput => &mut measures.throughput,
-            Measure::Quality => &mut measures.quality,
-        };
-        *place = believed(&value);
+        match what {
+            Measure::Throughput => measures.throughput = believed(&value),
+            Measure::Progress => own.progress = level(&value),
+            Measure::Quality(better) => {
+                own.quality = level(&value).map(|value| more_is_better(*better, value));
+                measures.quality = own.quality.filter(|value| value.is_finite());
+            }
+        }
     }
-    measures
+    (measures, OwnSaid { throughput: measures.throughput, ..own })
+}
+
+/// A number that may be below zero; that it is none is news.
+const fn level(value: &SignalValue) -> Option<f64> {
+    match value {
+        SignalValue::External(Reading::Known { value, .. }) => Some(*value),
+        SignalValue::External(Reading::Implausible(Oddity::NotANumber | Oddity::Infinite)) => Some(DIVERGED),
+        SignalValue::External(_) | SignalValue::Pods(_) | SignalValue::PodsUnread(_) => None,
+    }
+}
+
+/// So that more is better whatever the signal measures.
+fn more_is_better(better: Better, value: f64) -> f64 {
+    match better {
+        Better::Lower if value.is_finite() => -value,
+        Better::Higher | Better::Lower => value,
+    }
 }
 
 /// The latest believed value of the first latency signal.
@@ -53,7 +84,6 @@ mod tests {
     use crate::signals::{Ask, SignalSource};
     use jiff::{SignedDuration, Timestamp};
     use wellfed_engine::opinion::Opinions;
-    use wellfed_engine::reading::Reading;
     use wellfed_engine::testing::{latency, trainer};
 
     /// A source that always says this.
@@ -65,11 +95,12 @@ mod tests {
         }
 
         fn read(&self, seen: &Seen<'_>) -> SignalValue {
-            SignalValue::External(Reading::of(self.0, seen.now, seen.now, seen.stale_after))
+            let of = if seen.signed { Reading::of_level } else { Reading::of };
+            SignalValue::External(of(self.0, seen.now, seen.now, seen.stale_after))
         }
     }
 
-    fn measured(sources: Vec<(Measure, f64)>) -> Measures {
+    fn measured(sources: Vec<(Measure, f64)>) -> (Measures, OwnSaid) {
         let (workload, _) = trainer("llm").signal(latency("p95", 0.3, 0.2)).running(1).build();
         let source = |(what, says): (Measure, f64)| (what, Arc::new(Says(says)) as Arc<dyn SignalSource>);
         let resolved = Resolved {
@@ -96,16 +127,40 @@ mod tests {
 
     #[test]
     fn each_role_gives_its_latest_value_and_what_nobody_measures_is_unknown() {
-        let measures = measured(vec![(Measure::Throughput, 1200.0), (Measure::Quality, 0.81)]);
+        let roles =
+            vec![(Measure::Throughput, 1200.0), (Measure::Progress, 2.5), (Measure::Quality(Better::Higher), 0.81)];
+        let (measures, own) = measured(roles);
 
         let wanted = Measures { throughput: Some(1200.0), latency: Some(0.3), quality: Some(0.81) };
         assert_eq!(measures, wanted);
+        assert_eq!(own, OwnSaid { throughput: Some(1200.0), progress: Some(2.5), quality: Some(0.81) });
+        assert_eq!(measured(Vec::new()).1, OwnSaid::default());
     }
 
     #[test]
     fn a_value_that_cannot_be_believed_is_unknown_and_no_other_signal_stands_in() {
-        let measures = measured(vec![(Measure::Throughput, f64::NAN), (Measure::Throughput, 5.0)]);
+        let (measures, own) = measured(vec![(Measure::Throughput, f64::NAN), (Measure::Throughput, 5.0)]);
 
-        assert_eq!(measures.throughput, None);
+        assert_eq!((measures.throughput, own.throughput), (None, None));
+    }
+
+    #[test]
+    fn a_loss_or_an_evaluation_that_is_no_number_is_news_for_the_gate_and_no_figure() {
+        let (measures, own) =
+            measured(vec![(Measure::Progress, f64::NAN), (Measure::Quality(Better::Lower), f64::NEG_INFINITY)]);
+
+        assert_eq!((own.progress, own.quality), (Some(DIVERGED), Some(DIVERGED)));
+        assert_eq!(measures.quality, None);
+        let sentinel = measured(vec![(Measure::Progress, 9_223_372_036_854_775_807.0)]).1;
+        assert_eq!(sentinel.progress, None, "a vendor's mark for nothing is no loss");
+    }
+
+    /// A word error rate of 8 %, and a reward of minus 20.
+    #[test]
+    fn of_quality_more_is_better_however_it_was_measured() {
+        let quality = |better, value| measured(vec![(Measure::Quality(better), value)]).0.quality;
+
+        assert_eq!(quality(Better::Lower, 0.08), Some(-0.08));
+        assert_eq!(quality(Better::Higher, -20.0), Some(-20.0));
     }
 }

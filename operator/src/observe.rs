@@ -4,9 +4,9 @@ mod ready;
 #[cfg(test)]
 mod tests;
 
-use crate::catalog::{Catalog, Target, TargetKey};
+use crate::catalog::{Catalog, Target, TargetKey, is_over};
 use crate::contest::Foreign;
-use crate::evidence::{Exit, WatchedPod};
+use crate::evidence::{Exit, OwnSaid, WatchedPod, Whereabouts};
 use crate::gate_override::Word;
 use crate::intent::Settings;
 use crate::measures::measures;
@@ -73,6 +73,8 @@ pub struct Ready {
     pub stuck: Option<Stuck>,
     /// Its Ready pods.
     pub ready_pods: Vec<WatchedPod>,
+    /// What its own signals say of its work.
+    pub own: OwnSaid,
     /// What a person says against the gate, if anything.
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
@@ -200,12 +202,13 @@ fn looked_at(
     let template = template(&resolved.targets);
     let mut memory = recall.memory(&id.uid, workload);
     templates::keep_up(&mut memory.gate.template, &template.digest);
+    let (figures, own) = measures(id, &resolved, &signals, look);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         policy: resolved.policy.clone(),
         pools,
-        measures: measures(id, &resolved, &signals, look),
+        measures: figures,
         signals,
         opinion: look.opinions.get(&id.uid).cloned(),
         template: Some(template),
@@ -216,7 +219,7 @@ fn looked_at(
     let exits =
         recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, &recall.sharing, look.now);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
-    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, gate_override, opinion, exits };
+    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, own, gate_override, opinion, exits };
     (ready, state)
 }
 
@@ -224,6 +227,24 @@ fn looked_at(
 fn template(targets: &[(TargetKey, Target)]) -> Template {
     let rolled_out = targets.iter().all(|(_, target)| target.rolled_out);
     Template { digest: templates::word(targets), rolled_out, revisions: undo::revisions(targets) }
+}
+
+/// The node of each pod of these targets, and whether all GPUs that are asked for there, and all parts of GPUs, are asked for
+/// by them.
+fn whereabouts<'a>(targets: &[(TargetKey, Target)], catalog: &'a Catalog) -> HashMap<&'a str, Whereabouts> {
+    let mut asked: HashMap<&str, u32> = HashMap::new();
+    let pods = || targets.iter().filter_map(|(key, _)| catalog.pods.get(key)).flatten();
+    for pod in pods().filter(|pod| !is_over(pod)) {
+        if let Some(node) = &pod.spec.node_name {
+            let asked = asked.entry(node).or_default();
+            *asked = asked.saturating_add(pod.spec.gpus());
+        }
+    }
+    let node = |name: &str| Whereabouts {
+        name: name.to_owned(),
+        own: catalog.gpus_asked.get(name).copied().unwrap_or(0) <= asked.get(name).copied().unwrap_or(0),
+    };
+    pods().filter_map(|pod| Some((pod.metadata.name.as_deref()?, node(pod.spec.node_name.as_deref()?)))).collect()
 }
 
 fn signals(
@@ -248,6 +269,7 @@ fn signals(
                 replicas: resolved.replicas,
                 now: look.now,
                 stale_after: look.stale_after,
+                signed: false,
             });
             let usable = usable(&value, pools);
             let lost = |latest: &Latest| recall.losses.note(&id.uid, &policy.name.0, latest.number, usable);

@@ -1,20 +1,22 @@
 //! What a decision means for others: whom the gate's lane judges, and what the metrics show.
 
-use crate::evidence::{Exit, Watched, WatchedPod};
+use crate::evidence::{Exit, OwnSaid, Watched, WatchedPod};
 use crate::metrics::Numbers;
 use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::policy::{GateMode, Policy, Target};
-use wellfed_engine::units::WorkloadId;
+use wellfed_engine::sizing::need;
+use wellfed_engine::units::{Gpus, WorkloadId};
 use wellfed_engine::world::{SignalValue, Workload};
 
 /// For the gate's lane: only while demand exceeds its target, and the gate is not off. `pods` are its Ready pods, and how
-/// its containers ended lately.
+/// its containers ended lately; `own` is what its own signals say.
 pub fn watched(
     decision: &Decision,
     policy: &Policy,
     now: Timestamp,
+    own: OwnSaid,
     pods: impl FnOnce() -> (Vec<WatchedPod>, Vec<Exit>),
 ) -> Option<Watched> {
     let since = decision.memory.demand_above_since?;
@@ -31,6 +33,8 @@ pub fn watched(
         pods,
         exits,
         backlog_lasts: backlog_lasts(decision, policy, since, now),
+        own,
+        weights: weights(policy),
         slo_breached: slo_breached(decision, policy, now),
         sharded: policy.sharded(),
         sources: decision.memory.gate.sources,
@@ -41,6 +45,12 @@ pub fn watched(
 fn backlog_lasts(decision: &Decision, policy: &Policy, since: Timestamp, now: Timestamp) -> bool {
     let window = policy.gate.window.min(now.duration_since(since));
     decision.memory.backlog_since.is_some() && !decision.memory.desires.falls(now, window)
+}
+
+/// Gigabytes of weights on each GPU of a replica that holds the whole model.
+fn weights(policy: &Policy) -> Option<f64> {
+    let model = policy.model.filter(|model| !model.sharded && policy.gpus_per_replica > Gpus::ZERO)?;
+    Some(need(&model, policy.class, None).weights / f64::from(policy.gpus_per_replica.0))
 }
 
 /// Whether one of the objectives is exceeded, and for as long as it says.
@@ -90,7 +100,10 @@ mod tests {
         let begun = world().workload(chat(first)).remembered(false);
         let later = begun.becomes(chat(then)).later(60).remembered(false);
         let (decision, policy) = (later.decision("chat"), later.find("chat")?.policy.clone());
-        Some(watched(&decision, &policy, later.world.now, || (Vec::new(), Vec::new()))?.backlog_lasts)
+        Some(
+            watched(&decision, &policy, later.world.now, OwnSaid::default(), || (Vec::new(), Vec::new()))?
+                .backlog_lasts,
+        )
     }
 
     #[test]

@@ -167,8 +167,8 @@ impl Reporter<'_> {
                 let policy = &ready.resolved.policy;
                 let mut status = status::decided(decision, &ready.resolved, generation, selector);
                 let undo = undo(&ready.resolved.targets, decision.memory.gate.retest.as_ref());
-                let opinion = ready.opinion.as_ref();
-                let sources = Sources { opinion, last: &last.findings, policy, undo };
+                let (opinion, better) = (ready.opinion.as_ref(), ready.resolved.better());
+                let sources = Sources { opinion, last: &last.findings, policy, better, undo };
                 status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))
             }
@@ -228,8 +228,8 @@ fn news(
     let turned = transitions(&last.conditions, &status.conditions);
     let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
     happenings.extend(new);
-    if let Some(Ok(decision)) = decided {
-        happenings.extend(turns(&last.findings, &status.findings, &decision.memory.gate));
+    if let (Some(Ok(decision)), SubjectState::Resolved(ready)) = (decided, &subject.state) {
+        happenings.extend(turns(&last.findings, &status.findings, &decision.memory.gate, ready.resolved.better()));
     }
     happenings.extend(overrides(&last.conditions, &status.conditions));
     happenings.extend(foreign(subject));

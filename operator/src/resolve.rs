@@ -6,7 +6,7 @@ use crate::refusal::{Refusal, RefusalReason, did_you_mean};
 use crate::signals::SignalSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wellfed_crds::GpuPoolSpec;
+use wellfed_crds::{Better, GpuPoolSpec};
 use wellfed_engine::policy::{Mode, Policy};
 use wellfed_engine::sizing::{Offer, Sizing, sizing};
 use wellfed_engine::units::{Gpus, PoolName};
@@ -29,6 +29,17 @@ pub struct Resolved {
     pub driven: Option<Driven>,
     /// What its model needs, and where that fits; none without a model.
     pub sizing: Option<Sizing>,
+}
+
+impl Resolved {
+    /// Which values of the signal of role Quality that counts are better.
+    pub fn better(&self) -> Better {
+        let quality = self.measures.iter().find_map(|(what, _)| match what {
+            Measure::Quality(better) => Some(*better),
+            Measure::Throughput | Measure::Progress => None,
+        });
+        quality.unwrap_or_default()
+    }
 }
 
 /// Another writer of a target's replicas.

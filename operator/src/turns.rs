@@ -2,13 +2,14 @@
 
 use crate::events::Happening;
 use crate::findings;
-use wellfed_crds::FindingStatus;
+use wellfed_crds::{Better, FindingStatus};
 use wellfed_engine::finding::FindingName;
 use wellfed_engine::gate::{GateMemory, Gone};
 use wellfed_engine::memory::Moment;
 
-/// Findings that came into another state, and those that went; `gate` is the memory that `after` was made from.
-pub fn turns(before: &[FindingStatus], after: &[FindingStatus], gate: &GateMemory) -> Vec<Happening> {
+/// Findings that came into another state, and those that went; `gate` is the memory that `after` was made from, `better` says
+/// which values of the signal of role Quality are.
+pub fn turns(before: &[FindingStatus], after: &[FindingStatus], gate: &GateMemory, better: Better) -> Vec<Happening> {
     let turned = |finding: &&FindingStatus| {
         let old = before.iter().find(|old| old.id == finding.id);
         !old.is_some_and(|old| old.state == finding.state && old.since == finding.since)
@@ -19,7 +20,7 @@ pub fn turns(before: &[FindingStatus], after: &[FindingStatus], gate: &GateMemor
         !over && !after.iter().any(|finding| finding.id == old.id)
     };
     let came = after.iter().filter(turned).map(came);
-    came.chain(before.iter().filter(gone).map(|old| went(old, gate))).collect()
+    came.chain(before.iter().filter(gone).map(|old| went(old, gate, better))).collect()
 }
 
 fn judged(reason: String, note: String) -> Happening {
@@ -56,7 +57,7 @@ fn note(finding: &FindingStatus) -> String {
 }
 
 /// It went without a step of its life: what is known of why, and what was measured then and is now.
-fn went(old: &FindingStatus, gate: &GateMemory) -> Happening {
+fn went(old: &FindingStatus, gate: &GateMemory, better: Better) -> Happening {
     let rule = &old.rule;
     let closed = |note| judged("FindingClosed".to_owned(), note);
     if *rule == FindingName::ScaleOutIneffective.to_string() {
@@ -65,7 +66,7 @@ fn went(old: &FindingStatus, gate: &GateMemory) -> Happening {
     let last = old.last_seen.unwrap_or(old.since);
     match gate.gone(Moment(last)) {
         Gone::NotShown => {
-            let now = gate.figures.as_ref().map(findings::now).filter(|now| !now.is_empty());
+            let now = gate.figures.as_ref().map(|figures| findings::now(figures, better)).filter(|now| !now.is_empty());
             let now = now.map(|now| format!(". Now: {now}")).unwrap_or_default();
             closed(format!("{rule} has not shown in the last evaluations. It was: {}{now}", old.evidence))
         }

@@ -5,7 +5,7 @@ use criterion::Criterion;
 use jiff::{SignedDuration, Timestamp};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use wellfed::evidence::{History, Metric, Slice, Watched, WatchedPod};
+use wellfed::evidence::{History, Metric, OwnSaid, Slice, Watched, WatchedPod};
 use wellfed_engine::evidence::Evidence;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
@@ -130,8 +130,11 @@ fn watched(size: usize) -> Vec<Watched> {
             cpu_at_hand: None,
             shared: false,
             gpus: u32::try_from(GPUS).unwrap_or(u32::MAX),
+            node: None,
         }],
         exits: Vec::new(),
+        own: OwnSaid::default(),
+        weights: None,
         backlog_lasts: true,
         slo_breached: false,
         sharded: false,

@@ -4,7 +4,9 @@
 
 mod data_wait;
 mod exits;
+mod own;
 mod server;
+mod source;
 mod sources;
 mod trainer;
 
@@ -15,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 pub use data_wait::DataWait;
 pub use exits::{Ended, Exits};
+pub use own::{Moves, OwnEvidence};
 pub use server::ServerEvidence;
+pub use source::Source;
 pub use sources::Sources;
 pub use trainer::{TrainerEvidence, Trend};
 
@@ -49,6 +53,9 @@ pub struct Evidence {
     /// Demand exceeds its target now, and is no lower than when the window began.
     #[serde(default)]
     pub backlog_lasts: bool,
+    /// What its own signals say of its work, all replicas together.
+    #[serde(default)]
+    pub own: OwnEvidence,
     /// A latency objective is exceeded now.
     #[serde(default)]
     pub slo_breached: bool,
@@ -94,15 +101,24 @@ pub struct GpuEvidence {
     /// Share of time that heat or hardware held the clocks down, 0–1; not by an idle GPU or a power cap in software.
     #[serde(default)]
     pub clocks_held: Option<Span>,
+    /// Events a minute in which heat or hardware held the clocks down, by an exporter that counts events and no time.
+    #[serde(default)]
+    pub clock_events: Option<Span>,
     /// Standard deviation of `engine` within the window, 0–0.5.
     #[serde(default)]
     pub swing: Option<Span>,
     /// `NVLink` traffic over the product's peak, the busier direction, 0–1; none on boards without it.
     #[serde(default)]
     pub nvlink: Option<Span>,
+    /// `nvlink` was measured here within the last day and is missing now: it may be busy.
+    #[serde(default)]
+    pub nvlink_lost: bool,
     /// `PCIe` traffic over the product's peak, the busier direction, 0–1.
     #[serde(default)]
     pub pcie: Option<Span>,
+    /// `pcie` was measured here within the last day and is missing now: it may be busy.
+    #[serde(default)]
+    pub pcie_lost: bool,
     /// GPU memory in use, 0–1 of what can be used. A server that takes its share at the start says nothing by it.
     #[serde(default)]
     pub memory: Option<Span>,
@@ -112,6 +128,9 @@ pub struct GpuEvidence {
     /// Standard deviation of `memory` within the window, 0–0.5.
     #[serde(default)]
     pub memory_swing: Option<Span>,
+    /// The share of its memory that the model's weights take, 0–1; none where the model or the product is not known.
+    #[serde(default)]
+    pub weights: Option<f64>,
     /// FP32 pipe in use, 0–1 (`DCGM_FI_PROF_PIPE_FP32_ACTIVE`).
     #[serde(default)]
     pub fp32: Option<Span>,
@@ -122,6 +141,18 @@ pub struct GpuEvidence {
     /// product is not known.
     #[serde(default)]
     pub product: Option<u32>,
+    /// `PCIe` lanes in use (`DCGM_FI_DEV_PCIE_LINK_WIDTH`), which unlike the link's generation do not change at rest.
+    #[serde(default)]
+    pub lanes: Option<Span>,
+    /// `PCIe` lanes that card and slot have (`DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH`).
+    #[serde(default)]
+    pub lanes_most: Option<f64>,
+    /// `lanes_most` was measured here within the last day and is missing now: it may have no more than it uses.
+    #[serde(default)]
+    pub lanes_most_lost: bool,
+    /// An XID that appeared within the window (`DCGM_FI_DEV_XID_ERRORS`): a hint, since the exporter shows only the last one.
+    #[serde(default)]
+    pub xid: Option<u16>,
     /// Others may run on it too: it was seen with another pod, or its node says that it is shared.
     pub shared: bool,
 }
@@ -182,9 +213,30 @@ pub struct ContainerEvidence {
     /// Share of time that tasks waited for storage, 0–1 (PSI).
     #[serde(default)]
     pub io_pressure: Option<Span>,
+    /// `io_pressure` was measured here within the last day and is missing now: its node's wait does not stand in for it then.
+    #[serde(default)]
+    pub io_pressure_lost: bool,
+    /// Share of its node's CPU time that waited for storage, 0–1, while the workload had the node's GPUs for itself. Tasks
+    /// without a GPU show in it too, and storage that is read asynchronously or over the network does not.
+    #[serde(default)]
+    pub node_iowait: Option<Span>,
     /// The pod's network traffic, bytes a second, the busier direction; host networking and RDMA are not in it.
     #[serde(default)]
     pub network: Option<Span>,
+    /// `network` was measured here within the last day and is missing now: it may be busy.
+    #[serde(default)]
+    pub network_lost: bool,
+    /// `network` over what the node's fastest card can carry, 0–1.
+    #[serde(default)]
+    pub network_of_peak: Option<Span>,
+    /// What the card can carry was measured within the last day and is missing now: `network` alone does not tell how full
+    /// it is then.
+    #[serde(default)]
+    pub network_peak_lost: bool,
+    /// Traffic of its node's `InfiniBand` or `RoCE` ports over what they can carry, the busier direction, 0–1, while the
+    /// workload had the node's GPUs for itself.
+    #[serde(default)]
+    pub rdma: Option<Span>,
     /// How often it ended.
     #[serde(default)]
     pub exits: Exits,
@@ -194,6 +246,11 @@ pub struct ContainerEvidence {
 }
 
 impl ContainerEvidence {
+    /// Share of time that waited for storage, 0–1: the container's own, or its node's where its own was never measured.
+    pub fn io_wait(&self) -> Option<Span> {
+        self.io_pressure.or(self.node_iowait.filter(|_| !self.io_pressure_lost))
+    }
+
     /// Cores used over the limit; none without a limit.
     pub fn of_limit(&self) -> Option<Span> {
         match (self.cores, self.limit) {

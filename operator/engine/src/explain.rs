@@ -199,6 +199,9 @@ pub fn gap(gap: Gap) -> String {
         }
         Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
         Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
+        Gap::SourceLost { rule, source } => {
+            format!("{rule} may hold: {source}, which was seen within the last day and would tell, is missing")
+        }
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
         Gap::Recalled { rule, until } => {
             format!(
@@ -251,19 +254,29 @@ fn measure(measure: &Measure) -> String {
         Quantity::Fp32Activity => format!("FP32 pipe {} in use", percent(value)),
         Quantity::MemoryUsed => format!("GPU memory {} in use", percent(value)),
         Quantity::MemoryPeak => format!("GPU memory never more than {} in use", percent(value)),
+        Quantity::MemoryNeeded => format!("about {} of GPU memory needed", percent(value)),
         Quantity::MemorySwing => memory_swing(measure),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
         Quantity::CpuOfAtHand => format!("CPU at {} of what it can count on", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),
         Quantity::CpuPressure => format!("waiting for a CPU {} of the time", percent(value)),
         Quantity::IoPressure => format!("waiting for storage {} of the time", percent(value)),
+        Quantity::NodeIowait => format!("its node's CPUs wait for storage {} of the time", percent(value)),
         Quantity::CpuCores => format!("{value:.1} CPU cores in use"),
         Quantity::PcieReceived => format!("{:.1} GB/s to each GPU", value / 1e9),
         Quantity::PcieOfPeak => format!("PCIe at {} of its peak", percent(value)),
         Quantity::NvlinkOfPeak => format!("NVLink at {} of its peak", percent(value)),
         Quantity::NetworkRate => format!("{:.1} GB/s of network a pod", value / 1e9),
+        Quantity::NetworkOfPeak => format!("network at {} of its card's peak", percent(value)),
+        Quantity::RdmaOfPeak => format!("RDMA ports at {} of their peak", percent(value)),
+        Quantity::PcieLanes => match measure.threshold {
+            Some(full) => format!("PCIe link at {value:.0} of {full:.0} lanes"),
+            None => format!("PCIe link at {value:.0} lanes"),
+        },
+        Quantity::Xid => format!("XID {value:.0} appeared"),
         Quantity::PowerOfLimit => format!("power at {} of the board's limit", percent(value)),
         Quantity::ClocksHeld => format!("clocks held down {} of the time", percent(value)),
+        Quantity::ClockEvents => format!("clocks held down {value:.1} times a minute"),
         Quantity::RequestsRunning => format!("{value:.1} requests in service a replica"),
         Quantity::RequestsWaiting => format!("{value:.0} requests waiting a replica"),
         Quantity::RequestsWaitingMost => format!("{value:.0} requests waiting at the fullest replica"),
@@ -280,6 +293,8 @@ fn measure(measure: &Measure) -> String {
         Quantity::LossChange => format!("loss moved by {} %", number(value * 100.0)),
         Quantity::QualityChange => format!("evaluation moved by {} %", number(value * 100.0)),
         Quantity::LossesDiverged => format!("loss is no number at {value:.0} trainers"),
+        Quantity::WorkDone => format!("{} of work a second by its own signal", number(value)),
+        Quantity::StepsDone => format!("{} steps a second", number(value)),
         Quantity::GpuMemoryExits => format!("ended {value:.0} times for want of GPU memory"),
         Quantity::FailedExits => format!("one container failed {value:.0} times"),
         Quantity::ServersIdle => format!("{value:.0} replicas idle"),

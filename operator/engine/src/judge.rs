@@ -1,5 +1,7 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
+mod lost;
+
 use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
@@ -7,13 +9,18 @@ use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
-    let own = seen.is_shared().then(|| seen.attributable());
+    let own = attributable(seen);
     let mut findings = Vec::new();
     let (mut unexplained, mut unopposed) = (Vec::new(), Vec::new());
     let mut unsure: Option<Gap> = None;
     let mut gap: Option<Gap> = None;
+    let unopposed_by_lost = lost::unopposed(seen);
     for rule in RULES {
-        match ask(*rule, seen, own.as_ref()) {
+        let says = ask(*rule, seen, own.as_ref());
+        if let Some(source) = lost::hides(*rule, &says, &unopposed_by_lost) {
+            unsure = unsure.or(Some(Gap::SourceLost { rule: rule.name(), source }));
+        }
+        match says {
             Says::NotMine => {}
             Says::Invalid(why) => gap = gap.or(Some(why)),
             Says::Unsure(why) => unsure = unsure.or(Some(why)),
@@ -59,6 +66,11 @@ fn certainty(name: RuleName) -> Option<Certainty> {
 
 fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
     RULES.iter().find(|rule| rule.name() == name).copied()
+}
+
+/// What is the workload's alone, where not all of it is.
+fn attributable(seen: &Evidence) -> Option<Evidence> {
+    seen.is_shared().then(|| seen.attributable())
 }
 
 /// What only shows with shared GPUs, or with what the pods on them count, may be another pod's doing: it advises, and

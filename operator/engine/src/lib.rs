@@ -35,6 +35,7 @@ pub mod steps;
 pub mod testing;
 pub mod units;
 pub mod world;
+mod xids;
 
 pub use decide::decide;
 pub use judge::judge;

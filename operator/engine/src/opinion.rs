@@ -1,5 +1,6 @@
 //! What the judge thinks of one workload on one look at its evidence.
 
+use crate::evidence::Source;
 use crate::facts::Facts;
 use crate::memory::Moment;
 use crate::rules::RuleName;
@@ -63,6 +64,13 @@ pub enum Gap {
     NoWarmReplica,
     /// The trainers' own count of their wait for data, which would decide, is missing.
     DataWaitLost,
+    /// A cause would show, but a source that may speak against it was seen within the last day and is missing.
+    SourceLost {
+        /// What would refuse.
+        rule: RuleName,
+        /// What is missing.
+        source: Source,
+    },
     /// A cause shows, but not often enough in a row yet.
     Counting {
         /// Evaluations in a row.
@@ -197,6 +205,8 @@ pub enum Quantity {
     MemoryUsed,
     /// GPU memory in use at one time, 0–1, the most of any GPU.
     MemoryPeak,
+    /// GPU memory that the model's weights and the KV cache in use take, 0–1, mean over GPUs.
+    MemoryNeeded,
     /// Standard deviation of the memory in use, 0–0.5, mean over GPUs.
     MemorySwing,
     /// CPU used over the container's limit, 0–1.
@@ -209,6 +219,8 @@ pub enum Quantity {
     CpuPressure,
     /// Share of time that tasks waited for storage, 0–1.
     IoPressure,
+    /// Share of the nodes' CPU time that waited for storage, 0–1, mean over containers.
+    NodeIowait,
     /// Cores used, mean over containers.
     CpuCores,
     /// From host to device, bytes a second, mean over GPUs.
@@ -219,10 +231,20 @@ pub enum Quantity {
     NvlinkOfPeak,
     /// A pod's network traffic, bytes a second, mean over pods.
     NetworkRate,
+    /// A pod's network traffic over what its node's card can carry, 0–1, mean over pods.
+    NetworkOfPeak,
+    /// Traffic of the nodes' RDMA ports over what they can carry, 0–1, mean over pods.
+    RdmaOfPeak,
+    /// `PCIe` lanes of an odd GPU, the fewest, beside those that it should have.
+    PcieLanes,
+    /// An XID of the hardware that appeared, the largest.
+    Xid,
     /// Power over the board's limit, 0–1, mean over GPUs.
     PowerOfLimit,
     /// Share of time that heat or hardware held the clocks down, 0–1, mean over the GPUs concerned.
     ClocksHeld,
+    /// Events a minute in which heat or hardware held the clocks down, mean over the GPUs concerned.
+    ClockEvents,
     /// Requests in service, mean over servers.
     RequestsRunning,
     /// Requests that wait for room, mean over servers.
@@ -253,7 +275,11 @@ pub enum Quantity {
     LossChange,
     /// Change of the evaluation metric within the window over its value, the largest of the trainers.
     QualityChange,
-    /// Trainers whose loss is no number.
+    /// Work done a second by the workload's own signal of role `Throughput`.
+    WorkDone,
+    /// Steps a second, mean over trainers.
+    StepsDone,
+    /// Trainers whose loss is no number, the workload's own signal of role `Progress` counted as one.
     LossesDiverged,
     /// Exits for want of GPU memory within the window.
     GpuMemoryExits,

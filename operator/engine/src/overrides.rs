@@ -46,7 +46,8 @@ impl fmt::Display for ThresholdError {
 impl std::error::Error for ThresholdError {}
 
 /// Those that are no shares though their default is 1 or less: requests, tokens or events a second, cores.
-const COUNTS: [&str; 5] = ["waiting_from", "preemptions_from", "progress_below", "launching_cores_from", "idle_below"];
+const COUNTS: [&str; 6] =
+    ["waiting_from", "preemptions_from", "progress_below", "launching_cores_from", "idle_below", "clock_events_from"];
 
 /// A case on almost no GPUs, or almost no evidence, is no case.
 const LARGE_SHARES: [&str; 2] = ["most", "coverage"];

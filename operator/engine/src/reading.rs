@@ -83,6 +83,15 @@ impl Reading<f64> {
         Self::Known { value, at }
     }
 
+    /// The same of a number that may be below zero, as a reward or a logarithm is.
+    pub fn of_level(value: f64, at: Timestamp, now: Timestamp, stale_after: jiff::SignedDuration) -> Self {
+        match Self::of(value.abs(), at, now, stale_after) {
+            Self::Known { at, .. } => Self::Known { value, at },
+            Self::Stale { at, .. } => Self::Stale { value, at },
+            other => other,
+        }
+    }
+
     /// The value if it may be used, else what is wrong. Looks at the number once more, wherever it came from: a NaN that
     /// slipped through would read as zero.
     pub fn believed(&self) -> Result<f64, Trouble> {
@@ -201,6 +210,18 @@ mod tests {
         assert_eq!(read(f64::INFINITY).trouble(), Some(Trouble::Implausible(Oddity::Infinite)));
         assert_eq!(read(-1.0).trouble(), Some(Trouble::Implausible(Oddity::Negative)));
         assert_eq!(read(9_223_372_036_854_775_794.0).trouble(), Some(Trouble::Implausible(Oddity::Sentinel)));
+    }
+
+    /// A reward, a log-likelihood.
+    #[test]
+    fn a_level_may_be_below_zero_and_is_judged_like_any_number_else() {
+        let read = |value, at| Reading::of_level(value, at, NOW, TWO_MINUTES);
+        let old = NOW - TWO_MINUTES * 5;
+
+        assert_eq!(read(-20.0, NOW).known(), Some(-20.0));
+        assert_eq!(read(-20.0, old), Reading::Stale { value: -20.0, at: old });
+        assert_eq!(read(f64::NEG_INFINITY, NOW).trouble(), Some(Trouble::Implausible(Oddity::Infinite)));
+        assert_eq!(read(-9.3e18, NOW).trouble(), Some(Trouble::Implausible(Oddity::Sentinel)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod exits;
 mod gpu;
+mod node;
 mod server;
 mod trainer;
 
@@ -11,7 +12,8 @@ use super::numbering::Id;
 use super::table::Row;
 use super::watched::{Watched, WatchedPod};
 use jiff::SignedDuration;
-use wellfed_engine::evidence::{ContainerEvidence, Ended, Evidence};
+pub(super) use trainer::trend_of;
+use wellfed_engine::evidence::{ContainerEvidence, Ended, Evidence, OwnEvidence};
 use wellfed_engine::span::Span;
 
 /// The samples of one thing, one place for each look that there should be, and how many there should be.
@@ -79,6 +81,7 @@ impl History {
             ended: Vec::new(),
             servers: Vec::new(),
             trainers: Vec::new(),
+            own: self.own_of(workload, &usable),
             backlog_lasts: workload.backlog_lasts,
             slo_breached: workload.slo_breached,
             sharded: workload.sharded,
@@ -107,6 +110,11 @@ impl History {
         Some(evidence)
     }
 
+    fn own_of(&self, workload: &Watched, looks: &[&Look]) -> OwnEvidence {
+        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
+        self.own_evidence(workload, looks, looks.len().max(looks_in(span, self.interval) + 1))
+    }
+
     /// Whether everything in a look is newer than `from`.
     fn begins_after(&self, look: &Look, from: jiff::Timestamp) -> bool {
         self.is_all_after(look.at, from)
@@ -119,7 +127,7 @@ impl History {
         let id = self.pod(&workload.namespace, &pod.name);
         let mut samples = Samples::expecting(expected, self.interval);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
-        self.add_gpus(evidence, id.map(|id| (id, pod)), looks, &mut samples);
+        self.add_gpus(evidence, id.map(|id| (id, pod)), looks, workload.weights, &mut samples);
         let shared = pod.shared || id.is_some_and(|id| self.shares_a_gpu(id, pod.ready_since));
         samples.turn(looks, Subject::Container, id, self.container(&pod.container));
         let container = ContainerEvidence {
@@ -134,7 +142,12 @@ impl History {
         };
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
-        evidence.containers.push(ContainerEvidence { network, ..container });
+        let lost = |metric| network.is_none() && self.ever_said(id, metric);
+        let network_lost = lost(Metric::NetworkRx) || lost(Metric::NetworkTx);
+        let container = ContainerEvidence { network, network_lost, ..container };
+        let container = self.beside_node(&container, (id, pod), looks, &mut samples);
+        samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
+        evidence.containers.push(container);
         evidence.servers.push(self.server(id, &mut samples));
         evidence.trainers.push(self.trainer(id, &mut samples));
     }

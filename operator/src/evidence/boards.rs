@@ -14,6 +14,22 @@ pub struct Board {
     pub pcie: Option<f64>,
 }
 
+impl Board {
+    /// Its memory in gigabytes; none where the product is not known for one size. Most names tell it.
+    pub fn gigabytes(&self) -> Option<f64> {
+        let told = self.name.split([' ', '-']).find_map(|word| word.strip_suffix("GB")?.parse().ok());
+        told.or(match self.name {
+            "Tesla T4" => Some(16.0),
+            "NVIDIA A10" | "NVIDIA A10G" | "NVIDIA A30" | "NVIDIA L4" => Some(24.0),
+            "NVIDIA A40" | "NVIDIA RTX A6000" | "NVIDIA L40" | "NVIDIA L40S" => Some(48.0),
+            "NVIDIA H100 PCIe" => Some(80.0),
+            "NVIDIA H100 NVL" => Some(94.0),
+            "NVIDIA H200" | "NVIDIA H200 NVL" => Some(141.0),
+            _ => None,
+        })
+    }
+}
+
 const fn board(name: &'static str, watts: f64, nvlink: Option<f64>, pcie: Option<f64>) -> Board {
     Board { name, watts, nvlink, pcie }
 }
@@ -68,6 +84,17 @@ pub fn board_of(model: &str) -> Option<&'static Board> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// NVIDIA's data sheets.
+    #[test]
+    fn the_memory_of_a_board_is_in_its_name_or_known() {
+        let gigabytes = |model| board_of(model).and_then(Board::gigabytes);
+
+        assert_eq!(gigabytes("NVIDIA H100 80GB HBM3"), Some(80.0));
+        assert_eq!(gigabytes("NVIDIA A100-SXM4-40GB"), Some(40.0));
+        assert_eq!(gigabytes("NVIDIA L4"), Some(24.0));
+        assert_eq!(gigabytes("NVIDIA B200"), None);
+    }
 
     #[test]
     fn boards_are_known_by_their_whole_name() {

@@ -6,6 +6,10 @@ use super::metric::{Metric, Subject};
 const LARGEST_BOARD: f64 = 1_500.0;
 /// MHz; no SM runs faster.
 const LARGEST_CLOCK: f64 = 5_000.0;
+/// Lanes; no card has more.
+const LARGEST_LINK: f64 = 32.0;
+/// The numbers of XIDs are in the hundreds.
+const LARGEST_XID: f64 = 9_999.0;
 /// A loss that is no number any more, as it is kept: what a run that diverged sends.
 pub const DIVERGED: f64 = f64::INFINITY;
 /// MiB; no board has more.
@@ -41,17 +45,21 @@ impl Metric {
     const fn range(self) -> (f64, f64) {
         match self {
             // A rate over a jittering interval may exceed one a little.
-            Self::Pressure | Self::IoPressure => (0.0, 1.05),
+            Self::Pressure | Self::IoPressure | Self::Iowait | Self::RdmaRx | Self::RdmaTx => (0.0, 1.05),
             // Of a number between 0 and 1.
             Self::Swing => (0.0, 0.5),
             Self::PcieRx | Self::PcieTx | Self::NvlinkRx | Self::NvlinkTx | Self::NetworkRx | Self::NetworkTx => {
                 (0.0, 1.0e13)
             }
             Self::Clock => (1.0, LARGEST_CLOCK),
+            Self::PcieLanes | Self::PcieLanesMost => (1.0, LARGEST_LINK),
+            Self::Xid => (0.0, LARGEST_XID),
+            // A link that is down, or a card that does not know, says nothing or less.
+            Self::LinkSpeed => (1.0, 1.0e13),
             Self::Power => (0.0, LARGEST_BOARD),
             Self::PowerLimit => (1.0, LARGEST_BOARD),
             Self::Cores => (0.0, 1.0e5),
-            // Requests, and times in seconds.
+            // Requests, times in seconds, steps a second and events a minute.
             Self::Running
             | Self::Waiting
             | Self::WaitingForRoom
@@ -61,7 +69,9 @@ impl Metric {
             | Self::FirstTokenSeconds
             | Self::WholeSeconds
             | Self::StepSeconds
-            | Self::DataWaitSeconds => (0.0, 1.0e6),
+            | Self::DataWaitSeconds
+            | Self::Steps
+            | Self::ClockEvents => (0.0, 1.0e6),
             Self::Progress
             | Self::Answers
             | Self::Throughput
@@ -80,6 +90,7 @@ impl Metric {
             | Self::MemoryPeak
             | Self::ClocksHeld
             | Self::Throttled
+            | Self::NodeName
             | Self::Kv => (0.0, 1.0),
         }
     }
@@ -87,7 +98,14 @@ impl Metric {
     /// What a missing sample could have been at most.
     pub const fn largest(self) -> f64 {
         match self {
-            Self::Power | Self::PowerLimit | Self::Clock | Self::Swing => self.range().1,
+            Self::Power
+            | Self::PowerLimit
+            | Self::Clock
+            | Self::Swing
+            | Self::PcieLanes
+            | Self::PcieLanesMost
+            | Self::Xid
+            | Self::LinkSpeed => self.range().1,
             Self::Util
             | Self::Engine
             | Self::Sm
@@ -100,6 +118,10 @@ impl Metric {
             | Self::Throttled
             | Self::Pressure
             | Self::IoPressure
+            | Self::Iowait
+            | Self::RdmaRx
+            | Self::RdmaTx
+            | Self::NodeName
             | Self::Kv => 1.0,
             Self::PcieRx
             | Self::PcieTx
@@ -125,6 +147,8 @@ impl Metric {
             | Self::DataWaitSeconds
             | Self::Throughput
             | Self::TrainedTokens
+            | Self::ClockEvents
+            | Self::Steps
             | Self::Loss
             | Self::Quality => f64::INFINITY,
         }

@@ -5,6 +5,7 @@ use super::inherited::Inherited;
 use super::last_seen::{LastSeen, REMEMBERED};
 use super::metric::{Metric, Subject};
 use super::numbering::{Id, Numbering};
+use super::own::OwnHistory;
 use super::slice::{Slice, joined};
 use super::table::{Grouped, Row};
 use super::users::Users;
@@ -22,6 +23,10 @@ pub struct History {
     /// Oldest first.
     pub(super) looks: VecDeque<Look>,
     pub(super) boards: Numbering,
+    nodes: Numbering,
+    nodes_seen: LastSeen,
+    /// Nodes whose GPUs one workload alone has, as it was watched last.
+    own: HashSet<String>,
     pods: Numbering,
     containers: Numbering,
     containers_seen: LastSeen,
@@ -34,7 +39,10 @@ pub struct History {
     /// Products by name, so few that none is forgotten, and the data sheet of each, where there is one.
     models: Numbering,
     sheets: Vec<Option<&'static Board>>,
+    /// Pods whose wait for storage was measured.
+    io_seen: LastSeen,
     users: Users,
+    pub(super) said: OwnHistory,
     /// Pods that are exporters: a GPU whose pod the exporter does not tell bears the exporter's own name.
     exporters: HashSet<Id>,
     /// What was known before this process began to look.
@@ -50,7 +58,11 @@ pub(super) struct Look {
     gpus: Grouped,
     by_container: Grouped,
     by_pod: Grouped,
+    by_node: Grouped,
 }
+
+/// Under which a node is kept whose GPUs several workloads had, or nobody knows whose they were.
+const FOREIGN: Id = 1;
 
 impl Look {
     /// The GPUs that a pod has in this look.
@@ -71,6 +83,7 @@ impl Look {
             Subject::Gpu => self.gpus.find(pod, thing),
             Subject::Container => self.by_container.find(pod, thing),
             Subject::Server => self.by_pod.find(pod, thing),
+            Subject::Node => self.by_node.find(pod, thing),
         }
     }
 }
@@ -83,16 +96,21 @@ impl History {
             lag: SignedDuration::ZERO,
             looks: VecDeque::new(),
             boards: Numbering::default(),
+            nodes: Numbering::default(),
+            nodes_seen: LastSeen::of(Subject::Node.metrics() + 1),
+            own: HashSet::new(),
             pods: Numbering::default(),
             containers: Numbering::default(),
             containers_seen: LastSeen::of(1),
             sparing: false,
             boards_seen: LastSeen::of(Subject::Gpu.metrics() + 1),
             pods_seen: LastSeen::of(Subject::Server.metrics() + 1),
+            io_seen: LastSeen::of(1),
             products: Vec::new(),
             models: Numbering::default(),
             sheets: Vec::new(),
             users: Users::default(),
+            said: OwnHistory::default(),
             exporters: HashSet::new(),
             inherited: Inherited::default(),
         }
@@ -123,6 +141,8 @@ impl History {
     pub fn watch(&mut self, watched: &[Watched], now: Timestamp) {
         self.sparing = true;
         self.inherited.note(watched, now);
+        let nodes = watched.iter().flat_map(|one| one.pods.iter().filter_map(|pod| pod.node.as_ref()));
+        self.own = nodes.filter(|node| node.own).map(|node| node.name.clone()).collect();
         for (one, pod) in watched.iter().flat_map(|one| one.pods.iter().map(move |pod| (one, pod))) {
             let pod = self.pods.id(&joined(&one.namespace, &pod.name));
             self.pods_seen.note(pod, Subject::Server.metrics(), now);
@@ -153,6 +173,23 @@ impl History {
 
     pub(super) fn container(&self, name: &str) -> Option<Id> {
         self.containers.get(name)
+    }
+
+    pub(super) fn node(&self, name: &str) -> Option<Id> {
+        self.nodes.get(name)
+    }
+
+    /// The rows of a node: those in which it was one workload's own, or else (`FOREIGN`) all others.
+    pub(super) const OWN_OR_NOT: [Id; 2] = [super::slice::WHOLE, FOREIGN];
+
+    /// Whether `metric` was seen within the last day of this node.
+    pub(super) fn measured_node(&self, node: Id, metric: Metric, now: Timestamp) -> bool {
+        self.nodes_seen.lately(node, metric.column(), now)
+    }
+
+    /// Whether this pod's wait for storage was measured within the last day.
+    pub(super) fn measured_io(&self, pod: Id, now: Timestamp) -> bool {
+        self.io_seen.lately(pod, 0, now)
     }
 
     /// What the data sheet of a board says, where its product is in the table.
@@ -202,6 +239,7 @@ impl History {
         }
         self.exporters.extend(slice.exporters.iter().filter_map(|exporter| pods[*exporter as usize]));
         let containers = self.containers_kept(slice, &pods);
+        let nodes: Vec<(Id, Id)> = slice.nodes.names().map(|name| self.node_kept(name, slice.at)).collect();
         self.products.resize(self.boards.len(), None);
         for (board, model) in &slice.products {
             let model = self.models.id(slice.models.name(*model));
@@ -216,7 +254,15 @@ impl History {
             gpus: slice.gpus.grouped(|(id, board)| Some((pod(id)?, boards[board as usize])), all),
             by_container: slice.by_container.grouped(|(id, name)| Some((pod(id)?, containers[name as usize]?)), all),
             by_pod: slice.by_pod.grouped(|(id, whole)| Some((pod(id)?, whole)), all),
+            by_node: slice.by_node.grouped(|(id, _)| Some(nodes[id as usize]), self.nodes.len()),
         }
+    }
+
+    /// A node's number, and whether it is one workload's own.
+    fn node_kept(&mut self, name: &str, at: Timestamp) -> (Id, Id) {
+        let node = self.nodes.id(name);
+        self.nodes_seen.note(node, Subject::Node.metrics(), at);
+        (node, if self.own.contains(name) { super::slice::WHOLE } else { FOREIGN })
     }
 
     /// The pods of a slice whose rows are kept: those with a GPU, exporters, and those that are known from before.
@@ -259,13 +305,23 @@ impl History {
                 self.pods_seen.note(pod, column, look.at);
             }
         }
+        for (pod, ..) in look.by_container.rows().filter(|(.., row)| row.get(Metric::IoPressure.column()).is_some()) {
+            self.io_seen.note(pod, 0, look.at);
+        }
+        for (node, _, row) in look.by_node.rows() {
+            for column in (0..Subject::Node.metrics()).filter(|column| row.get(*column).is_some()) {
+                self.nodes_seen.note(node, column, look.at);
+            }
+        }
     }
 
     /// Forgets pods, containers and GPUs that nothing was seen of for a day.
     fn age(&mut self, now: Timestamp) {
         forget_old(&mut self.pods, &mut self.pods_seen, now, |pod| {
             self.exporters.remove(&pod);
+            self.io_seen.forget(pod);
         });
+        forget_old(&mut self.nodes, &mut self.nodes_seen, now, |_| {});
         forget_old(&mut self.containers, &mut self.containers_seen, now, |_| {});
         forget_old(&mut self.boards, &mut self.boards_seen, now, |board| self.products[board as usize] = None);
     }

@@ -60,6 +60,22 @@ pub fn exporter(labels: &impl Labelled) -> Option<(&str, &str)> {
     (exporter != (namespace, pod)).then_some(exporter)
 }
 
+/// Labels that carry a node's name, the first that a series has first.
+const NODE: [&str; 3] = ["node", "nodename", "kubernetes_node"];
+
+/// The node that a series of an exporter of nodes is of, by the label `first` or else by those that are common.
+pub fn node<'a>(labels: &'a impl Labelled, first: Option<&str>) -> Option<&'a str> {
+    first.into_iter().chain(NODE).find_map(|name| label(labels, name))
+}
+
+/// The address that was scraped, with and without its port. Where a scrape gives nodes no label of their own, its host is
+/// the node's name, or the kernel's name of the node behind it is known.
+pub fn instance(labels: &impl Labelled) -> Option<(&str, &str)> {
+    let instance = label(labels, "instance")?;
+    let host = instance.rsplit_once(':').map_or(instance, |(host, _)| host);
+    Some((instance, host))
+}
+
 /// Writes the name of the GPU or MIG instance that a series is of; false where it names none.
 pub fn gpu(labels: &impl Labelled, name: &mut String) -> bool {
     let Some(uuid) = label(labels, "UUID").or_else(|| label(labels, "gpu_uuid")) else { return false };

@@ -35,7 +35,7 @@ impl Verdicts {
     }
 }
 
-/// Looks at GPUs, their CPUs, model servers and trainers.
+/// Looks at GPUs, their CPUs, model servers, trainers and nodes.
 pub struct Lane {
     /// Whom to ask.
     pub endpoint: Endpoint,
@@ -80,7 +80,9 @@ impl LookError {
 impl Lane {
     /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
     pub async fn run(self, stop: CancellationToken) {
-        let lag = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
+        let recorded = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
+        // What is taken over more than the time between two looks begins before the look does.
+        let lag = recorded + self.config.range(self.interval) - self.interval;
         let mut history = History::every(self.interval).lagging(lag);
         let mut told = Told::default();
         let mut due = tokio::time::interval(self.interval.unsigned_abs());
@@ -96,6 +98,7 @@ impl Lane {
                     let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
                     let watched = Arc::clone(&self.watched.borrow());
                     history.watch(&watched, slice.at);
+                    history.hear(&watched, slice.at);
                     history.push(slice, longest(&watched));
                     history.thin(&watched, KEPT);
                     told.attribution(gpus && shows_none(&watched, &history));
@@ -108,7 +111,7 @@ impl Lane {
 
     /// Asks for everything. What has no answer spoils its own metric; the look fails where nothing has one.
     async fn look(&self, now: Timestamp, told: &mut Told) -> Result<Slice, LookError> {
-        let mut slice = Slice::ending(now);
+        let mut slice = Slice::ending(now).with_nodes_by(self.config.node_label.clone());
         let (mut answered, mut late) = (0, 0);
         let mut last = None;
         for metric in Metric::ALL {
@@ -134,9 +137,10 @@ impl Lane {
 
     /// One metric: as it was recorded, or else by its expression. False where there is nothing to ask for.
     async fn ask(&self, metric: Metric, slice: &mut Slice, now: Timestamp, told: &mut Told) -> Result<bool, LookError> {
-        let window = format!("{}ms", self.interval.as_millis());
-        let Some(question) = metric.query(&window, &self.config.trainer) else { return Ok(false) };
-        let recorded = recorded::name(metric).filter(|_| self.config.recorded);
+        let window = format!("{}ms", self.config.range(self.interval).as_millis());
+        let Some(question) = metric.query(&window, &self.config) else { return Ok(false) };
+        let is_recorded = self.config.recorded && metric.is_as_recorded(&self.config);
+        let recorded = recorded::name(metric).filter(|_| is_recorded);
         if let Some(name) = &recorded
             && self.fetch(self.of_recorded(name)?, metric, slice, now).await? > 0
         {
@@ -158,10 +162,11 @@ impl Lane {
     /// The question for what exporters and servers send.
     fn of_exporters(&self, question: &str, metric: Metric) -> Result<Query, QueryError> {
         let query = promql::with_matchers(&promql::parse(question)?, &self.matchers)?;
-        if metric.subject() == Subject::Gpu {
-            return promql::with_matchers(&query, &self.config.gpu_matchers);
+        match metric.subject() {
+            Subject::Gpu => promql::with_matchers(&query, &self.config.gpu_matchers),
+            Subject::Node => promql::with_matchers(&query, &self.config.node_matchers),
+            Subject::Container | Subject::Server => Ok(query),
         }
-        Ok(query)
     }
 
     async fn fetch(&self, query: Query, metric: Metric, slice: &mut Slice, now: Timestamp) -> Result<usize, LookError> {

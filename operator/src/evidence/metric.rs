@@ -1,6 +1,6 @@
-//! What is read of GPUs, CPUs, model servers and trainers.
+//! What is read of GPUs, CPUs, model servers, trainers and nodes.
 
-/// One number of a GPU, of a container or of a pod.
+/// One number of a GPU, of a container, of a pod or of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Metric {
@@ -38,6 +38,14 @@ pub enum Metric {
     PowerLimit,
     /// Whether heat or hardware held the clocks down.
     ClocksHeld,
+    /// How often they did, where only that is counted.
+    ClockEvents,
+    /// `PCIe` lanes in use.
+    PcieLanes,
+    /// `PCIe` lanes that there could be.
+    PcieLanesMost,
+    /// The last XID.
+    Xid,
     /// Cores used.
     Cores,
     /// Throttled periods.
@@ -82,6 +90,8 @@ pub enum Metric {
     StepSeconds,
     /// Time of a step in which the GPU waits for data.
     DataWaitSeconds,
+    /// Training steps.
+    Steps,
     /// Samples trained on.
     Throughput,
     /// Tokens trained on, by trainers that do not count samples.
@@ -90,6 +100,16 @@ pub enum Metric {
     Loss,
     /// The evaluation metric.
     Quality,
+    /// Which node an exporter of nodes is on: its labels are the answer.
+    NodeName,
+    /// CPU time that waits for storage.
+    Iowait,
+    /// Received by the `InfiniBand` or `RoCE` ports.
+    RdmaRx,
+    /// Sent by the `InfiniBand` or `RoCE` ports.
+    RdmaTx,
+    /// What the fastest network card can carry.
+    LinkSpeed,
 }
 
 /// What a number is of.
@@ -101,6 +121,8 @@ pub enum Subject {
     Container,
     /// A pod: what its server or trainer says, and its network.
     Server,
+    /// A node.
+    Node,
 }
 
 impl Subject {
@@ -119,8 +141,8 @@ impl Subject {
 }
 
 impl Metric {
-    /// Every metric, those of GPUs first, then those of containers, then those of pods.
-    pub const ALL: [Self; 43] = [
+    /// Every metric, those of GPUs first, then those of containers, then those of pods and of nodes.
+    pub const ALL: [Self; 53] = [
         Self::Util,
         Self::Engine,
         Self::Swing,
@@ -138,6 +160,10 @@ impl Metric {
         Self::Power,
         Self::PowerLimit,
         Self::ClocksHeld,
+        Self::ClockEvents,
+        Self::PcieLanes,
+        Self::PcieLanesMost,
+        Self::Xid,
         Self::Cores,
         Self::Throttled,
         Self::Pressure,
@@ -160,10 +186,16 @@ impl Metric {
         Self::NetworkTx,
         Self::StepSeconds,
         Self::DataWaitSeconds,
+        Self::Steps,
         Self::Throughput,
         Self::TrainedTokens,
         Self::Loss,
         Self::Quality,
+        Self::NodeName,
+        Self::Iowait,
+        Self::RdmaRx,
+        Self::RdmaTx,
+        Self::LinkSpeed,
     ];
 
     /// What it is of.
@@ -171,7 +203,8 @@ impl Metric {
         match self as u8 {
             metric if metric < Self::Cores as u8 => Subject::Gpu,
             metric if metric < Self::Running as u8 => Subject::Container,
-            _ => Subject::Server,
+            metric if metric < Self::NodeName as u8 => Subject::Server,
+            _ => Subject::Node,
         }
     }
 
@@ -181,6 +214,7 @@ impl Metric {
             Subject::Gpu => Self::Util,
             Subject::Container => Self::Cores,
             Subject::Server => Self::Running,
+            Subject::Node => Self::NodeName,
         };
         self as usize - first as usize
     }
@@ -210,10 +244,11 @@ mod tests {
     #[test]
     fn the_list_is_whole_and_in_order() {
         assert!(Metric::ALL.iter().enumerate().all(|(place, metric)| metric.index() == place));
-        assert_eq!(Metric::ALL.last(), Some(&Metric::Quality), "the last of the enum");
+        assert_eq!(Metric::ALL.last(), Some(&Metric::LinkSpeed), "the last of the enum");
         let of = |subject: Subject| subject.metrics();
-        assert_eq!([of(Subject::Gpu), of(Subject::Container), of(Subject::Server)], [17, 4, 22]);
-        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::ClocksHeld.column()), (0, 0, 16));
+        let all = [Subject::Gpu, Subject::Container, Subject::Server, Subject::Node];
+        assert_eq!(all.map(of), [21, 4, 23, 5]);
+        assert_eq!((Metric::Cores.column(), Metric::Running.column(), Metric::Xid.column()), (0, 0, 20));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod last_seen;
 mod metric;
 mod names;
 mod numbering;
+mod own;
 mod query;
 mod recorded;
 mod shown;
@@ -19,6 +20,7 @@ mod slice;
 mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod units;
 mod users;
 mod watched;
 
@@ -31,4 +33,4 @@ pub(crate) use query::SCRAPED_BY;
 pub use recorded::rules;
 pub use shown::Shown;
 pub use slice::{PodKey, Slice};
-pub use watched::{Exit, ExitCause, Watched, WatchedPod};
+pub use watched::{Exit, ExitCause, OwnSaid, Watched, WatchedPod, Whereabouts};

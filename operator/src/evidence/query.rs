@@ -3,7 +3,8 @@
 use super::bounds::LARGEST_MEMORY;
 use super::metric::{Metric, Subject};
 use super::names;
-use crate::config::TrainerNames;
+use super::units::{self, Units};
+use crate::config::{EvidenceConfig, TrainerNames, Unit};
 
 /// The function that makes one number of the samples of a gauge.
 const MEAN: &str = "avg_over_time";
@@ -22,26 +23,34 @@ pub const SCRAPED_BY: &str = "job, service, endpoint, container, metrics_path, p
 
 impl Metric {
     /// The question, over the last `window` in Prometheus's notation; none where nobody named what to ask for.
-    pub fn query(self, window: &str, trainer: &TrainerNames) -> Option<String> {
+    pub fn query(self, window: &str, config: &EvidenceConfig) -> Option<String> {
+        let trainer = &config.trainer;
         let question = match self {
             Self::StepSeconds => of_trainer(&trainer.step_seconds, window),
             Self::DataWaitSeconds => of_trainer(&trainer.data_wait_seconds, window),
+            Self::Steps => steps(trainer, window),
             Self::Throughput => counted("rate", &trainer.throughput, window),
             Self::TrainedTokens => counted("rate", &trainer.tokens, window),
             Self::Loss => of_server("avg", "avg_over_time", &trainer.loss, window),
             Self::Quality => of_server("avg", "avg_over_time", &trainer.quality, window),
-            _ if self.subject() == Subject::Gpu => return Some(self.guarded(&self.shared_query(window))),
-            _ => return Some(self.shared_query(window)),
+            Self::NodeName | Self::Iowait | Self::RdmaRx | Self::RdmaTx | Self::LinkSpeed => {
+                return Some(self.of_node(window, config.node_label.as_deref()));
+            }
+            _ if self.subject() == Subject::Gpu => return Some(self.guarded(&self.shared_query(window, config))),
+            _ => return Some(self.shared_query(window, config)),
         };
-        let names = self.mapped(trainer).is_some_and(|names| !names.is_empty());
+        let names = self.mapped(config).is_some_and(|names| !names.is_empty());
         names.then_some(question)
     }
 
     /// The names that the administrator gives it; none where they are fixed.
-    pub(super) fn mapped(self, trainer: &TrainerNames) -> Option<&[String]> {
+    pub(super) fn mapped(self, config: &EvidenceConfig) -> Option<&[String]> {
+        let trainer = &config.trainer;
         match self {
             Self::StepSeconds => Some(&trainer.step_seconds),
             Self::DataWaitSeconds => Some(&trainer.data_wait_seconds),
+            Self::Steps if trainer.steps.is_empty() => Some(&trainer.step_seconds),
+            Self::Steps => Some(&trainer.steps),
             Self::Throughput => Some(&trainer.throughput),
             Self::TrainedTokens => Some(&trainer.tokens),
             Self::Loss => Some(&trainer.loss),
@@ -66,28 +75,56 @@ impl Metric {
         question.split(" or ").map(guarded).collect::<Vec<_>>().join(" or ")
     }
 
-    /// The question of a metric whose names are the same everywhere.
-    fn shared_query(self, window: &str) -> String {
-        let gpu = |names: &[&str]| of_gpu("avg_over_time", names, window);
+    /// Names of model servers that the administrator gives, which are tried first.
+    fn further(self, config: &EvidenceConfig) -> &[String] {
+        let server = &config.server;
+        match self {
+            Self::Running => &server.running,
+            Self::Waiting => &server.waiting,
+            Self::Progress => &server.progress,
+            Self::QueueSeconds => &server.queue_seconds,
+            Self::FirstTokenSeconds => &server.first_token_seconds,
+            Self::WholeSeconds => &server.whole_seconds,
+            Self::Batch => &server.batch,
+            Self::PromptSpread => &server.prompt_tokens,
+            _ => &[],
+        }
+    }
+
+    /// The question of a metric whose names are known.
+    #[allow(clippy::too_many_lines)] // one a line
+    fn shared_query(self, window: &str, config: &EvidenceConfig) -> String {
+        let units = &config.units;
+        let gpu = |names: &[&str]| of_gpu(MEAN, names, window);
+        let share = |names: &[&str]| share_of_gpu(MEAN, names, window, Unit::Ratio, units);
+        let known = |names: &[&'static str]| -> Vec<&str> {
+            self.further(config).iter().map(String::as_str).chain(names.iter().copied()).collect()
+        };
         let server = |function: &str, names: &[&str]| counted(function, names, window);
         match self {
-            Self::Util => gpu(names::UTIL),
-            Self::Engine => gpu(names::ENGINE),
-            Self::Swing => of_gpu("stddev_over_time", names::ENGINE, window),
-            Self::Sm => gpu(names::SM),
-            Self::Dram => gpu(names::DRAM),
-            Self::Tensor => gpu(names::TENSOR),
-            Self::Fp32 => gpu(names::FP32),
+            Self::Util => share_of_gpu("avg_over_time", names::UTIL, window, Unit::Percent, units),
+            Self::Engine => share(names::ENGINE),
+            Self::Swing => share_of_gpu("stddev_over_time", names::ENGINE, window, Unit::Ratio, units),
+            Self::Sm => share(names::SM),
+            Self::Dram => share(names::DRAM),
+            Self::Tensor => share(names::TENSOR),
+            Self::Fp32 => share(names::FP32),
             Self::PcieRx => of_link(names::PCIE_RX.0, Some(names::PCIE_RX.1), window),
             Self::PcieTx => of_link(names::PCIE_TX.0, Some(names::PCIE_TX.1), window),
-            Self::NvlinkRx => of_link(names::NVLINK_RX, None, window),
-            Self::NvlinkTx => of_link(names::NVLINK_TX, None, window),
-            Self::Memory => memory(window),
-            Self::MemoryPeak => memory_peak(window),
+            Self::NvlinkRx => of_nvlink(names::NVLINK_RX, window, units),
+            Self::NvlinkTx => of_nvlink(names::NVLINK_TX, window, units),
+            Self::Memory => memory(window, units),
+            Self::MemoryPeak => memory_peak(window, units),
             Self::Clock => gpu(names::CLOCK),
             Self::Power => gpu(names::POWER),
             Self::PowerLimit => gpu(names::POWER_LIMIT),
             Self::ClocksHeld => clocks_held(),
+            Self::ClockEvents => clock_events(),
+            // A link that had its width at any time of the look has it.
+            Self::PcieLanes => of_gpu("max_over_time", names::PCIE_LANES, window),
+            Self::PcieLanesMost => of_gpu("max_over_time", names::PCIE_LANES_MOST, window),
+            // The number of an error has no mean.
+            Self::Xid => of_gpu("last_over_time", names::XID, window),
             Self::Cores => of_container(&each("rate", "container_cpu_usage_seconds_total", window)),
             Self::Throttled => of_container(&format!(
                 "{} / {}",
@@ -96,40 +133,76 @@ impl Metric {
             )),
             Self::Pressure => of_container(&each("rate", "container_pressure_cpu_waiting_seconds_total", window)),
             Self::IoPressure => of_container(&each("rate", "container_pressure_io_waiting_seconds_total", window)),
-            Self::Running => server("avg_over_time", names::RUNNING),
-            Self::Waiting => server("avg_over_time", names::WAITING),
+            Self::Running => server("avg_over_time", &known(names::RUNNING)),
+            Self::Waiting => server("avg_over_time", &known(names::WAITING)),
             Self::WaitingForRoom => waiting_for_room(window),
             Self::Batch => {
                 let sum = |name: &str| of_server("sum", "rate", &[name], window);
-                let batch = format!("{} / {}", sum(names::INFERENCES), sum(names::EXECUTIONS));
-                of_one_model(&batch, names::INFERENCES)
+                let triton = format!("{} / {}", sum(names::INFERENCES), sum(names::EXECUTIONS));
+                // Of servers that form their batches beforehand.
+                let beforehand = of_trainer(&known(names::BATCH), window);
+                format!("{beforehand} or {}", of_one_model(&triton, names::INFERENCES))
             }
-            Self::Kv => of_server("avg", "avg_over_time", names::KV, window),
+            Self::Kv => first(names::KV, |name| {
+                let usage = of_server("avg", "avg_over_time", &[name], window);
+                units::converted(usage, name, Unit::Ratio, units)
+            }),
             Self::Preemptions => server("rate", names::PREEMPTIONS),
-            Self::Progress => server("rate", names::PROGRESS),
+            Self::Progress => server("rate", &known(names::PROGRESS)),
             Self::Answers => server("rate", &[names::INFERENCES]),
             Self::QueueSeconds => {
-                format!("{} or {}", mean_of(names::QUEUE_SECONDS, window), triton(names::TRITON_QUEUE, window))
+                format!("{} or {}", mean_of(&known(names::QUEUE_SECONDS), window), triton(names::TRITON_QUEUE, window))
             }
-            Self::FirstTokenSeconds => mean_of(names::FIRST_TOKEN_SECONDS, window),
+            Self::FirstTokenSeconds => mean_of(&known(names::FIRST_TOKEN_SECONDS), window),
             Self::WholeSeconds => {
-                format!("{} or {}", mean_of(names::WHOLE_SECONDS, window), triton(names::TRITON_WHOLE, window))
+                format!("{} or {}", mean_of(&known(names::WHOLE_SECONDS), window), triton(names::TRITON_WHOLE, window))
             }
-            Self::PromptSpread => prompt_spread(window),
+            Self::PromptSpread => first(&known(names::PROMPT_TOKENS), |name| {
+                format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window))
+            }),
             Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
             Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
             Self::NetworkRx => of_network(names::NETWORK_RX, window),
             Self::NetworkTx => of_network(names::NETWORK_TX, window),
-            // Named by the administrator.
+            // Named by the administrator, or of nodes.
             Self::StepSeconds
             | Self::DataWaitSeconds
+            | Self::Steps
             | Self::Throughput
             | Self::TrainedTokens
             | Self::Loss
-            | Self::Quality => String::new(),
+            | Self::Quality
+            | Self::NodeName
+            | Self::Iowait
+            | Self::RdmaRx
+            | Self::RdmaTx
+            | Self::LinkSpeed => String::new(),
         }
     }
+
+    /// The question of a metric of nodes.
+    fn of_node(self, window: &str, label: Option<&str>) -> String {
+        let labels = label.map_or_else(|| NODE.to_owned(), |label| format!("{NODE}, {label}"));
+        let by = |aggregate: &str, of: &str| format!("{aggregate} by ({labels}) ({of})");
+        let traffic = |name| format!("{} / {}", by("sum", &over("rate", name, window)), by("sum", names::RDMA_SPEED));
+        match self {
+            Self::Iowait => by("avg", &over("rate", names::IOWAIT, window)),
+            Self::RdmaRx => traffic(names::RDMA_RX),
+            Self::RdmaTx => traffic(names::RDMA_TX),
+            Self::LinkSpeed => by("max", names::LINK_SPEED),
+            _ => by("max", names::NODE_NAME),
+        }
+    }
+
+    /// Whether what the administrator names or says of units makes the question another than the recorded one.
+    pub(super) fn is_as_recorded(self, config: &EvidenceConfig) -> bool {
+        const WINDOW: &str = "1m";
+        self.query(WINDOW, config) == self.query(WINDOW, &EvidenceConfig::default())
+    }
 }
+
+/// What tells nodes apart, as far as scraping tells.
+const NODE: &str = "node, nodename, kubernetes_node, instance";
 
 /// What the first of `names` says that a GPU or pod has, from what each says of it. Joined after they are aggregated: old
 /// and new series of one thing may differ in labels, and would count both.
@@ -145,6 +218,11 @@ fn of_gpu(function: &str, names: &[&str], window: &str) -> String {
     first(names, |name| max_of_gpu(&over(function, name, window)))
 }
 
+/// A share of a GPU, by names that may count it in different units.
+fn share_of_gpu(function: &str, names: &[&str], window: &str, wanted: Unit, units: &Units) -> String {
+    first(names, |name| units::converted(max_of_gpu(&over(function, name, window)), name, wanted, units))
+}
+
 fn max_of_gpu(values: &str) -> String {
     format!("max by ({GPU}) ({values})")
 }
@@ -152,18 +230,29 @@ fn max_of_gpu(values: &str) -> String {
 /// A link's traffic, from gauges of bytes a second or from counters of bytes. Some series of links spell the GPU's label
 /// in lower case.
 fn of_link(gauge: &str, counter: Option<&str>, window: &str) -> String {
-    let of =
-        |function: &str, name: &str| format!("max by ({GPU}, gpu_uuid, model_name) ({})", over(function, name, window));
-    let gauge = of("avg_over_time", gauge);
-    counter.map_or_else(|| gauge.clone(), |counter| format!("{gauge} or {}", of("rate", counter)))
+    let gauge = max_of_link(MEAN, gauge, window);
+    counter.map_or_else(|| gauge.clone(), |counter| format!("{gauge} or {}", max_of_link("rate", counter, window)))
+}
+
+fn max_of_link(function: &str, name: &str, window: &str) -> String {
+    format!("max by ({GPU}, gpu_uuid, model_name) ({})", over(function, name, window))
+}
+
+/// One direction of `NVLink`; where only the sum of both is counted, and its unit is known, half of that: the busier one is
+/// no less.
+fn of_nvlink(gauge: &str, window: &str, units: &Units) -> String {
+    let gauge = of_link(gauge, None, window);
+    let Some(bytes) = units.get(names::NVLINK_TOTAL).and_then(|unit| units::bytes(*unit)) else { return gauge };
+    format!("{gauge} or {} * {bytes} / 2", max_of_link("rate", names::NVLINK_TOTAL, window))
 }
 
 /// What is in use of what can be used.
-fn memory(window: &str) -> String {
+fn memory(window: &str, units: &Units) -> String {
     let used = over("avg_over_time", names::MEMORY_USED, window);
     let free = over("avg_over_time", names::MEMORY_FREE, window);
     let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
-    format!("{} or {} or {share}", of_gpu(MEAN, names::MEMORY, window), impossible_memory(window))
+    let shares = share_of_gpu(MEAN, names::MEMORY, window, Unit::Ratio, units);
+    format!("{shares} or {} or {share}", impossible_memory(window))
 }
 
 /// Of two sentinels one is half of both.
@@ -175,11 +264,12 @@ fn impossible_memory(window: &str) -> String {
 }
 
 /// The most that was in use at one time. Used and free are always the same together, so that at that time the least was free.
-fn memory_peak(window: &str) -> String {
+fn memory_peak(window: &str, units: &Units) -> String {
     let used = over("max_over_time", names::MEMORY_USED, window);
     let free = over("min_over_time", names::MEMORY_FREE, window);
     let share = max_of_gpu(&format!("{used} / ({used} + {free})"));
-    format!("{} or {} or {share}", of_gpu("max_over_time", names::MEMORY, window), impossible_memory(window))
+    let shares = share_of_gpu("max_over_time", names::MEMORY, window, Unit::Ratio, units);
+    format!("{shares} or {} or {share}", impossible_memory(window))
 }
 
 /// Of a container that is scraped twice either says it all; what the two say together is nothing.
@@ -221,11 +311,6 @@ fn waiting_for_room(window: &str) -> String {
     format!("{} or {none}", of(names::WAITING_FOR_ROOM))
 }
 
-fn prompt_spread(window: &str) -> String {
-    let spread = |name: &str| format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window));
-    first(names::PROMPT_TOKENS, spread)
-}
-
 /// The mean of what a histogram or summary counted.
 fn mean_of(names: &[impl AsRef<str>], window: &str) -> String {
     let part = |name: &str, suffix: &str| of_server("sum", "rate", &[format!("{name}{suffix}")], window);
@@ -244,30 +329,42 @@ fn triton(total: &str, window: &str) -> String {
     of_one_model(&format!("{} / {} / 1e6", sum(total), sum(names::TRITON_REQUESTS)), names::TRITON_REQUESTS)
 }
 
-/// Seconds that a trainer says, in a histogram, a summary or a gauge.
-fn of_trainer(names: &[String], window: &str) -> String {
+/// What a trainer or a server says in a histogram, a summary or a gauge.
+fn of_trainer(names: &[impl AsRef<str>], window: &str) -> String {
     format!("{} or {}", mean_of(names, window), of_server("avg", "avg_over_time", names, window))
 }
 
-/// One where a bit of [`names::HOLDING_BITS`] is set, or an event of [`names::HELD_EVENTS`] happened lately; else zero. Of a
-/// sentinel none of these bits is set.
+/// Steps a second, by counters or by how many of them a histogram or summary of their length has: a gauge repeats the last
+/// one's length for ever.
+fn steps(trainer: &TrainerNames, window: &str) -> String {
+    let lengths = trainer.step_seconds.iter().map(|name| format!("{name}_count"));
+    let names: Vec<String> = trainer.steps.iter().cloned().chain(lengths).collect();
+    counted("rate", &names, window)
+}
+
+/// One where a bit of [`names::HOLDING_BITS`] is set, else zero. Of a sentinel none of these bits is set.
 fn clocks_held() -> String {
     let bits = |name: &str| {
         let bits = names::HOLDING_BITS.map(|bit| format!("floor({name} / {bit}) % 2"));
         max_of_gpu(&bits.join(" + "))
     };
     let impossible = first(names::CLOCK_REASONS, |name| format!("{} > {LARGEST_BITS}", max_of_gpu(name)));
-    let held = format!("{} or {}", first(names::CLOCK_REASONS, bits), max_of_gpu(names::HELD_EVENTS));
-    format!("{impossible} or clamp_max({held}, 1)")
+    format!("{impossible} or clamp_max({}, 1)", first(names::CLOCK_REASONS, bits))
+}
+
+/// Events a minute, of the reason that has most: the exporter counts those of its last minutes, anew at each scrape.
+fn clock_events() -> String {
+    format!("{} / {}", max_of_gpu(names::HELD_EVENTS), names::HELD_EVENTS_MINUTES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ServerNames;
     use crate::signals::promql;
 
     fn asked(metric: Metric) -> String {
-        metric.query("60s", &TrainerNames::default()).unwrap_or_default()
+        metric.query("60s", &EvidenceConfig::default()).unwrap_or_default()
     }
 
     #[test]
@@ -357,7 +454,9 @@ mod tests {
             "sum by (namespace, pod) (rate(vllm:request_params_max_tokens_sum[60s])) / \
              sum by (namespace, pod) (rate(vllm:request_params_max_tokens_count[60s])) or \
              sum by (namespace, pod) (rate(vllm_request_params_max_tokens_sum[60s])) / \
-             sum by (namespace, pod) (rate(vllm_request_params_max_tokens_count[60s]))"
+             sum by (namespace, pod) (rate(vllm_request_params_max_tokens_count[60s])) or \
+             sum by (namespace, pod) (rate(tgi_request_max_new_tokens_sum[60s])) / \
+             sum by (namespace, pod) (rate(tgi_request_max_new_tokens_count[60s]))"
         );
     }
 
@@ -370,6 +469,9 @@ mod tests {
             asked(Metric::MemoryPeak),
             format!(
                 "{by} (max_over_time(DCGM_FI_DEV_FB_USED_RATIO[60s])) or {by} (max_over_time(DCGM_FI_DEV_FB_USED_PERCENT[60s])) or \
+                 {by} ({used}) > 10000000 or {by} (min_over_time(DCGM_FI_DEV_FB_USED[60s])) < 0 or \
+                 {by} (max_over_time(DCGM_FI_DEV_FB_FREE[60s])) > 10000000 or \
+                 {by} (min_over_time(DCGM_FI_DEV_FB_FREE[60s])) < 0 or \
                  {by} ({used} / ({used} + min_over_time(DCGM_FI_DEV_FB_FREE[60s])))"
             )
         );
@@ -377,9 +479,10 @@ mod tests {
 
     #[test]
     fn a_trainer_is_asked_for_by_the_names_that_the_administrator_gives() {
-        let named = TrainerNames { quality: vec!["eval_accuracy".into()], ..TrainerNames::default() };
+        let trainer = TrainerNames { quality: vec!["eval_accuracy".into()], ..TrainerNames::default() };
+        let named = EvidenceConfig { trainer, ..EvidenceConfig::default() };
 
-        assert_eq!(Metric::Quality.query("60s", &TrainerNames::default()), None);
+        assert_eq!(Metric::Quality.query("60s", &EvidenceConfig::default()), None);
         assert_eq!(
             Metric::Quality.query("60s", &named).unwrap(),
             "avg by (namespace, pod) (avg_over_time(eval_accuracy[60s]))"
@@ -389,6 +492,113 @@ mod tests {
             "sum by (namespace, pod) (rate(training_data_wait_seconds_sum[60s])) / \
              sum by (namespace, pod) (rate(training_data_wait_seconds_count[60s])) or \
              avg by (namespace, pod) (avg_over_time(training_data_wait_seconds[60s]))"
+        );
+    }
+
+    fn with_unit(name: &str, unit: Unit) -> EvidenceConfig {
+        EvidenceConfig { units: Units::from([(name.to_owned(), unit)]), ..EvidenceConfig::default() }
+    }
+
+    /// DCGM 4.6 sends under `…_RATIO` what 4.7 sends under the old name: a whole percent.
+    #[test]
+    fn utilisation_is_a_percent_whatever_its_unit_is_on_the_wire() {
+        let ends = |config: &EvidenceConfig| {
+            let asked = Metric::Util.query("60s", config).unwrap();
+            let ends = asked.split(" or ").map(|part| part[part.rfind("60s").unwrap()..].to_owned());
+            ends.collect::<Vec<_>>()
+        };
+
+        let percent = ["60s])) > 100", "60s])) < 0", "60s]))"];
+        // What guards the mean is in the same unit.
+        let ratio = ["60s])) * 100 > 100", "60s])) * 100 < 0", "60s])) * 100"];
+        assert_eq!(ends(&EvidenceConfig::default()), [percent, ratio].concat());
+        assert_eq!(ends(&with_unit("DCGM_FI_DEV_GPU_UTIL_RATIO", Unit::Percent)), [percent, percent].concat());
+    }
+
+    #[test]
+    fn a_unit_that_is_configured_is_converted_and_not_read_as_it_was_recorded() {
+        let config = with_unit("DCGM_FI_PROF_SM_UTIL_RATIO", Unit::Percent);
+
+        let asked = Metric::Sm.query("60s", &config).unwrap();
+        assert!(asked.ends_with("(avg_over_time(DCGM_FI_PROF_SM_UTIL_RATIO[60s])) / 100"), "{asked}");
+        assert!(promql::parse(&asked).is_ok());
+        assert_eq!([Metric::Sm, Metric::Dram].map(|metric| metric.is_as_recorded(&config)), [false, true]);
+        let kv = Metric::Kv.query("60s", &with_unit("trtllm_kv_cache_utilization", Unit::Percent)).unwrap();
+        assert!(kv.contains("(avg_over_time(trtllm_kv_cache_utilization[60s])) / 100 or"), "{kv}");
+    }
+
+    /// dcgm-exporter's default counters have no other number of `NVLink`.
+    #[test]
+    fn the_sum_of_both_directions_is_used_where_its_unit_is_configured_and_half_of_it_is_one() {
+        let config = with_unit("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", Unit::KiB);
+        let asked = |config: &EvidenceConfig| Metric::NvlinkTx.query("60s", config).unwrap();
+
+        assert!(!asked(&EvidenceConfig::default()).contains("BANDWIDTH_TOTAL"));
+        let sum = "(rate(DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL[60s])) * 1024 / 2";
+        assert!(asked(&config).ends_with(sum) && promql::parse(&asked(&config)).is_ok(), "{}", asked(&config));
+    }
+
+    /// A gauge of a step's length repeats the last one's for ever; its count does not.
+    #[test]
+    fn steps_are_asked_for_by_their_counter_or_by_the_count_of_their_lengths() {
+        let rate = |name: &str| format!("sum by (namespace, pod) (max without ({SCRAPED_BY}) (rate({name}[60s])))");
+        assert_eq!(
+            asked(Metric::Steps),
+            format!("{} or {}", rate("training_steps_total"), rate("training_step_seconds_count"))
+        );
+        let trainer = TrainerNames { steps: Vec::new(), step_seconds: vec!["step".into()], ..TrainerNames::default() };
+        let config = EvidenceConfig { trainer, ..EvidenceConfig::default() };
+        assert_eq!(Metric::Steps.query("60s", &config), Some(rate("step_count")));
+        let trainer = TrainerNames { steps: Vec::new(), step_seconds: Vec::new(), ..TrainerNames::default() };
+        assert_eq!(Metric::Steps.query("60s", &EvidenceConfig { trainer, ..EvidenceConfig::default() }), None);
+    }
+
+    /// The exporter counts events of its last five minutes: one of them is no five minutes of held clocks.
+    #[test]
+    fn clock_events_are_a_rate_a_minute_and_no_share_of_time() {
+        assert!(!asked(Metric::ClocksHeld).contains("DCGM_EXP_CLOCK_EVENTS_COUNT"));
+        let events = asked(Metric::ClockEvents);
+        assert!(events.contains("DCGM_EXP_CLOCK_EVENTS_COUNT") && events.ends_with(" / 5"), "{events}");
+    }
+
+    #[test]
+    fn batches_formed_beforehand_are_asked_for_by_known_names_and_by_those_of_the_administrator() {
+        assert!(
+            asked(Metric::Batch).starts_with("sum by (namespace, pod) (rate(bentoml_runner_adaptive_batch_size_sum[")
+        );
+        let server = ServerNames { batch: vec!["my_batch".into()], ..ServerNames::default() };
+        let config = EvidenceConfig { server, ..EvidenceConfig::default() };
+        let query = Metric::Batch.query("60s", &config).unwrap();
+        assert!(query.starts_with("sum by (namespace, pod) (rate(my_batch_sum[60s])) /"), "{query}");
+        assert!(query.contains("(rate(nv_inference_exec_count[60s])) and on (namespace, pod)"), "{query}");
+    }
+
+    #[test]
+    fn names_of_servers_that_the_administrator_gives_come_first() {
+        let server = ServerNames { prompt_tokens: vec!["my_prompts".into()], ..ServerNames::default() };
+        let config = EvidenceConfig { server, ..EvidenceConfig::default() };
+        let asked = Metric::PromptSpread.query("60s", &config).unwrap();
+
+        assert!(
+            asked.starts_with("histogram_quantile(0.95, sum by (namespace, pod, le) (rate(my_prompts_bucket[60s])))")
+        );
+        assert!(asked.contains("vllm:request_prompt_tokens_bucket") && !Metric::PromptSpread.is_as_recorded(&config));
+    }
+
+    #[test]
+    fn nodes_are_told_apart_by_each_label_that_scraping_gives_and_by_the_configured_one() {
+        let config = EvidenceConfig { node_label: Some("host".into()), ..EvidenceConfig::default() };
+
+        assert_eq!(
+            Metric::Iowait.query("60s", &config).unwrap(),
+            "avg by (node, nodename, kubernetes_node, instance, host) \
+             (rate(node_cpu_seconds_total{mode=\"iowait\"}[60s]))"
+        );
+        assert_eq!(
+            asked(Metric::RdmaTx),
+            "sum by (node, nodename, kubernetes_node, instance) \
+             (rate(node_infiniband_port_data_transmitted_bytes_total[60s])) / \
+             sum by (node, nodename, kubernetes_node, instance) (node_infiniband_rate_bytes_per_second)"
         );
     }
 }

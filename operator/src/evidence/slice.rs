@@ -25,6 +25,13 @@ pub struct Slice {
     pub(super) gpus: Table,
     pub(super) by_container: Table,
     pub(super) by_pod: Table,
+    /// Of nodes by their name.
+    pub(super) nodes: Numbering,
+    pub(super) by_node: Table,
+    /// The kernel's name of the node behind each address that is scraped.
+    behind: HashMap<String, String>,
+    /// The label that carries a node's name, before those that are common.
+    node_label: Option<String>,
     /// The product of each board, by its number.
     pub(super) products: HashMap<Id, Id>,
     pub(super) models: Numbering,
@@ -51,6 +58,10 @@ impl Slice {
             gpus: Table::of(Subject::Gpu.metrics()),
             by_container: Table::of(Subject::Container.metrics()),
             by_pod: Table::of(Subject::Server.metrics()),
+            nodes: Numbering::default(),
+            by_node: Table::of(Subject::Node.metrics()),
+            behind: HashMap::new(),
+            node_label: None,
             products: HashMap::new(),
             models: Numbering::default(),
             exporters: HashSet::new(),
@@ -60,6 +71,12 @@ impl Slice {
             gpu: String::new(),
             pod: String::new(),
         }
+    }
+
+    /// The same, where this label carries the names of nodes.
+    #[must_use]
+    pub fn with_nodes_by(self, node_label: Option<String>) -> Self {
+        Self { node_label, ..self }
     }
 
     /// Takes in the answer to one metric's question; what can't be a measurement is left out.
@@ -72,6 +89,9 @@ impl Slice {
     /// Takes in one row of the answer to one metric's question.
     pub fn take_row(&mut self, metric: Metric, labels: &impl Labelled, value: f64) {
         self.series[metric.index()] += 1;
+        if metric.subject() == Subject::Node {
+            return self.take_node(metric, labels, value);
+        }
         let owner = labels::owner(labels);
         if metric.subject() == Subject::Gpu {
             let scheme = owner.map_or(Scheme::Missing, |(scheme, ..)| scheme);
@@ -105,7 +125,24 @@ impl Slice {
                 let key = (self.pod(namespace, pod), WHOLE);
                 self.by_pod.note(key, metric.column(), value);
             }
+            Subject::Node => {}
         }
+    }
+
+    /// A row of a node: by a label of its own, or else by the address that was scraped.
+    fn take_node(&mut self, metric: Metric, labels: &impl Labelled, value: f64) {
+        let Some(value) = metric.believed(value) else { return };
+        let named = labels::node(labels, self.node_label.as_deref());
+        let instance = labels::instance(labels);
+        if metric == Metric::NodeName
+            && let (Some(name), Some((instance, _))) = (named, instance)
+        {
+            self.behind.insert(instance.to_owned(), name.to_owned());
+        }
+        let behind = instance.map(|(instance, host)| self.behind.get(instance).map_or(host, String::as_str));
+        let Some(name) = named.or(behind) else { return };
+        let node = self.nodes.id(name);
+        self.by_node.note((node, WHOLE), metric.column(), value);
     }
 
     /// One GPU's value over the time of this look, in our unit.
@@ -133,6 +170,12 @@ impl Slice {
         self.by_pod.note(key, metric.column(), value);
     }
 
+    /// One node's value over the time of this look, in our unit.
+    pub fn note_node(&mut self, node: &str, metric: Metric, value: f64) {
+        let node = self.nodes.id(node);
+        self.by_node.note((node, WHOLE), metric.column(), value);
+    }
+
     /// Takes a metric out again: its answer broke off.
     pub fn forget(&mut self, metric: Metric) {
         (self.series[metric.index()], self.dropped[metric.index()]) = (0, 0);
@@ -140,17 +183,22 @@ impl Slice {
             Subject::Gpu => &mut self.gpus,
             Subject::Container => &mut self.by_container,
             Subject::Server => &mut self.by_pod,
+            Subject::Node => &mut self.by_node,
         };
         table.forget(metric.column());
     }
 
-    /// One value of a GPU, a container or (with any `thing`) of a pod as a whole; none where it was not believed or seen.
+    /// One value of a GPU, a container, (with any `thing`) of a pod as a whole or (with any `pod`) of a node; none where it was not believed or seen.
     pub fn get(&self, pod: &PodKey, thing: &str, metric: Metric) -> Option<f64> {
+        if metric.subject() == Subject::Node {
+            return self.by_node.get((self.nodes.get(thing)?, WHOLE), metric.column());
+        }
         let pod = self.pods.get(&joined(&pod.0, &pod.1))?;
         match metric.subject() {
             Subject::Gpu => self.gpus.get((pod, self.boards.get(thing)?), metric.column()),
             Subject::Container => self.by_container.get((pod, self.containers.get(thing)?), metric.column()),
             Subject::Server => self.by_pod.get((pod, WHOLE), metric.column()),
+            Subject::Node => None,
         }
     }
 

@@ -2,10 +2,12 @@
 
 mod keeping;
 mod measures;
+mod own;
 mod removal;
 mod reports;
+mod sources;
 
-use super::{Exit, ExitCause, History, Metric, Slice, Watched, WatchedPod};
+use super::{Exit, ExitCause, History, Metric, OwnSaid, Slice, Watched, WatchedPod};
 use crate::signals::client::Row;
 use jiff::{SignedDuration, Timestamp};
 use wellfed_engine::evidence::{Evidence, ServerEvidence, Sources, TrainerEvidence};
@@ -74,9 +76,12 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
                 cpu_at_hand: None,
                 gpus: 1,
                 shared: false,
+                node: None,
             })
             .collect(),
         exits: Vec::new(),
+        own: OwnSaid::default(),
+        weights: None,
         backlog_lasts: false,
         slo_breached: false,
         sharded: false,

@@ -21,6 +21,11 @@ pub struct Watched {
     pub pods: Vec<WatchedPod>,
     /// How the GPU containers of its pods ended lately, those that are not Ready included.
     pub exits: Vec<Exit>,
+    /// What its own signals say of its work.
+    pub own: OwnSaid,
+    /// Gigabytes, of 10⁹ bytes, that the weights of its model take on each GPU; none where the model is not declared, or is
+    /// split over the replicas.
+    pub weights: Option<f64>,
     /// Demand exceeds its target now, and is no lower than when the window began.
     pub backlog_lasts: bool,
     /// A latency objective is exceeded, and for as long as it says.
@@ -29,6 +34,17 @@ pub struct Watched {
     pub sharded: bool,
     /// What its evidence had at the last evaluation, as it is remembered.
     pub sources: Sources,
+}
+
+/// What a workload's own signals say of its work, all replicas together; none where they say nothing to believe.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnSaid {
+    /// Work done a second.
+    pub throughput: Option<f64>,
+    /// How far the run is from done; [`super::DIVERGED`] where that is no number.
+    pub progress: Option<f64>,
+    /// How good the results are, where more is better; likewise.
+    pub quality: Option<f64>,
 }
 
 /// A Ready pod.
@@ -48,6 +64,17 @@ pub struct WatchedPod {
     pub gpus: u32,
     /// Others may use them too, as its node or its resource says.
     pub shared: bool,
+    /// The node that it is on, if it is known.
+    pub node: Option<Whereabouts>,
+}
+
+/// The node of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Its name.
+    pub name: String,
+    /// No pod of another workload has a GPU there: what the node as a whole measures is this workload's.
+    pub own: bool,
 }
 
 /// How a GPU container ended once.

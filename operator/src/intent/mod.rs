@@ -52,7 +52,7 @@ pub fn intent(spec: &GpuWorkloadSpec, namespace: &str, settings: &Settings) -> R
     let mut read = Reader { settings, namespace, refusals: Vec::new() };
     let (mut signals, mut measures) = (Vec::new(), Vec::new());
     for (at, signal) in spec.signals.iter().enumerate() {
-        match signals::measure(signal.role) {
+        match signals::measure(signal) {
             Some(what) => measures.extend(read.measure(at, signal).map(|source| (what, source))),
             None => signals.extend(read.signal(at, signal)),
         }

@@ -7,7 +7,7 @@ use crate::signals::promql::{self, Query, QueryError};
 use crate::signals::{Ask, PrometheusSignal, SGLANG, ScaleSignal, Server, ServerSignal, SignalSource, TRITON, VLLM};
 use std::sync::Arc;
 use wellfed_crds::{
-    PrometheusSource, ServerMetric, Signal, SignalRole, SignalSlo, SignalTarget, SignalType, TargetType,
+    Better, PrometheusSource, ServerMetric, Signal, SignalRole, SignalSlo, SignalTarget, SignalType, TargetType,
 };
 use wellfed_engine::policy::{SignalPolicy, Slo, Target};
 use wellfed_engine::units::SignalName;
@@ -17,16 +17,19 @@ use wellfed_engine::units::SignalName;
 pub enum Measure {
     /// Work done a second.
     Throughput,
-    /// How good the results are; larger is better.
-    Quality,
+    /// How far a run is from done; less is better.
+    Progress,
+    /// How good the results are.
+    Quality(Better),
 }
 
-/// What a signal of that role measures; none where it makes demand.
-pub(super) const fn measure(role: Option<SignalRole>) -> Option<Measure> {
-    match role {
+/// What a signal measures by its role; none where it makes demand.
+pub(super) fn measure(signal: &Signal) -> Option<Measure> {
+    match signal.role {
         None | Some(SignalRole::Demand | SignalRole::Latency) => None,
         Some(SignalRole::Throughput) => Some(Measure::Throughput),
-        Some(SignalRole::Quality) => Some(Measure::Quality),
+        Some(SignalRole::Progress) => Some(Measure::Progress),
+        Some(SignalRole::Quality) => Some(Measure::Quality(signal.better.unwrap_or_default())),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use serde_json::{Value, json};
+use wellfed_crds::Better;
 use wellfed_engine::policy::Target;
 use wellfed_engine::rules::Thresholds;
 
@@ -29,7 +30,7 @@ fn refused(change: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn signals_that_describe_the_work_make_no_demand() {
-    let roles = [("rate", "Throughput"), ("score", "Quality")];
+    let roles = [("rate", "Throughput"), ("loss", "Progress"), ("score", "Quality")];
     let change = |spec: &mut Value| {
         for (name, role) in roles {
             spec["signals"].as_array_mut().unwrap().push(signal(name, role));
@@ -42,7 +43,7 @@ fn signals_that_describe_the_work_make_no_demand() {
     assert_eq!(demanding, ["load"]);
     assert_eq!(intent.policy.signals[0].target, Target::AverageValue(10.0));
     let measured: Vec<_> = intent.measures.iter().map(|(what, _)| *what).collect();
-    assert_eq!(measured, [Measure::Throughput, Measure::Quality]);
+    assert_eq!(measured, [Measure::Throughput, Measure::Progress, Measure::Quality(Better::Higher)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A workload's Ready pods, for the gate's lane.
 
-use super::{Lookout, seen_pod};
+use super::{Lookout, seen_pod, whereabouts};
 use crate::catalog::{Target, TargetKey};
 use crate::evidence::WatchedPod;
 use crate::resources::cores;
@@ -10,9 +10,11 @@ use wellfed_engine::world::PodState;
 
 /// Each as it is, which its template may not be: it may be older, and admission, a `LimitRange` and resizing change it.
 pub(super) fn pods(targets: &[(TargetKey, Target)], look: &Lookout<'_>, sharing: &Sharing) -> Vec<WatchedPod> {
+    let nodes = whereabouts(targets, look.catalog);
     let of = |(key, target): &(TargetKey, Target)| {
         let pods = look.catalog.pods.get(key).into_iter().flatten();
-        pods.filter_map(|pod| self::pod(pod, target, look, sharing)).collect::<Vec<_>>()
+        let whereabouts = |pod: WatchedPod| WatchedPod { node: nodes.get(pod.name.as_str()).cloned(), ..pod };
+        pods.filter_map(|pod| self::pod(pod, target, look, sharing)).map(whereabouts).collect::<Vec<_>>()
     };
     targets.iter().flat_map(of).collect()
 }
@@ -34,5 +36,6 @@ fn pod(pod: &SlimPod, target: &Target, look: &Lookout<'_>, sharing: &Sharing) ->
         cpu_at_hand: if cpu_limit.is_none() { at_hand() } else { None },
         gpus: pod.spec.gpus(),
         shared: sharing.of(pod),
+        node: None,
     })
 }

@@ -137,3 +137,22 @@ fn a_pod_on_a_node_that_slices_its_gpus_is_not_alone_on_them() {
     );
     assert_eq!(shared(&json!({ "nvidia.com/gpu.replicas": "1", "nvidia.com/gpu.sharing-strategy": "none" })), [false]);
 }
+
+#[test]
+fn a_node_is_a_workloads_own_where_no_other_asks_for_a_gpu_or_a_part_of_one() {
+    let own = |asked: u32| {
+        let pod = json!({ "metadata": { "name": "train-1" }, "spec": { "nodeName": "n", "containers": [
+            asking(&json!({ "nvidia.com/mig-1g.10gb": "2" }), &json!({}))] } });
+        let catalog = Catalog {
+            pods: [(target_key("train"), vec![Arc::new(serde_json::from_value(pod).unwrap())])].into(),
+            gpus_asked: [("n".to_owned(), asked)].into(),
+            ..Catalog::default()
+        };
+        whereabouts(&[(target_key("train"), Target::default())], &catalog)["train-1"].clone()
+    };
+
+    assert_eq!(own(2), Whereabouts { name: "n".into(), own: true });
+    assert!(!own(3).own);
+    let alone = ready(&asking(&json!({ "nvidia.com/gpu": "1" }), &json!({})), &json!({ "name": "main" }), &json!({}));
+    assert_eq!(alone[0].node, Some(Whereabouts { name: "n".into(), own: true }));
+}

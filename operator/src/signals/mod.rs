@@ -47,6 +47,8 @@ pub struct Seen<'a> {
     pub now: Timestamp,
     /// A sample older than this is stale.
     pub stale_after: SignedDuration,
+    /// Whether values below zero can be measurements, as of a reward.
+    pub signed: bool,
 }
 
 impl Seen<'_> {
@@ -58,6 +60,7 @@ impl Seen<'_> {
 
     /// A row's value, judged.
     fn reading(&self, row: &DatedRow) -> Reading<f64> {
-        Reading::of(row.value, row.at, self.now, self.stale_after)
+        let read = if self.signed { Reading::of_level } else { Reading::of };
+        read(row.value, row.at, self.now, self.stale_after)
     }
 }

@@ -142,6 +142,7 @@ mod tests {
             replicas: 1,
             now: NOW,
             stale_after: SignedDuration::from_mins(2),
+            signed: false,
         };
         match signal.read(&seen) {
             SignalValue::Pods(pods) => pods.values().map(Reading::known).collect(),

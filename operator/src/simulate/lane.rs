@@ -74,6 +74,7 @@ impl Lane {
     }
 
     fn look(&mut self, at: Timestamp, watched: &[Watched], pods: &[SampledPod]) {
+        self.history.hear(watched, at);
         if let Some(slice) = self.lens.through(self.sampler.slice(at), pods) {
             self.history.push(slice, LONGEST);
         }

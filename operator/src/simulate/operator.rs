@@ -6,7 +6,7 @@ use super::lane::Lane;
 use super::plant::Plant;
 use super::play::Witness;
 use super::scenario::{Scenario, Subject};
-use crate::evidence::{Exit, ExitCause, Watched, WatchedPod};
+use crate::evidence::{Exit, ExitCause, OwnSaid, Watched, WatchedPod};
 use crate::intent::Measure;
 use crate::measures::latency;
 use crate::outlook::watched;
@@ -126,8 +126,9 @@ impl Operator {
             let workload = &mut self.world.workloads[at];
             workload.memory = remember(decision, written, &workload.policy.behavior, self.world.now);
             let exits = self.exits.get(at).cloned().unwrap_or_default();
+            let own = OwnSaid { throughput: workload.measures.throughput, ..OwnSaid::default() };
             let pods = || (ready_pods(workload, &scenario.workloads[at]), exits);
-            self.watched.extend(watched(decision, &workload.policy, self.world.now, pods));
+            self.watched.extend(watched(decision, &workload.policy, self.world.now, own, pods));
         }
         Ok(decisions)
     }
@@ -171,6 +172,7 @@ fn ready_pods(workload: &Workload, subject: &Subject) -> Vec<WatchedPod> {
             cpu_at_hand: None,
             gpus: subject.pod.gpus,
             shared: false,
+            node: None,
         }),
         PodState::Pending { .. } | PodState::Starting { .. } | PodState::Ended => None,
     });

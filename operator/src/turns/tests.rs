@@ -1,5 +1,6 @@
 use super::*;
 use crate::findings::{Sources, findings};
+use wellfed_crds::Better;
 use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
 
 const NAME: &str = "vision-train";
@@ -28,11 +29,16 @@ impl Course {
         for _ in 0..times {
             self.scenario = step(self.scenario);
             let workload = self.scenario.find(NAME).unwrap();
-            let from =
-                Sources { opinion: workload.opinion.as_ref(), last: &self.shown, policy: &workload.policy, undo: None };
+            let from = Sources {
+                opinion: workload.opinion.as_ref(),
+                last: &self.shown,
+                policy: &workload.policy,
+                better: Better::Higher,
+                undo: None,
+            };
             let decision = self.scenario.decision(NAME);
             let now = findings(&decision, &from);
-            let turned = turns(&self.shown, &now, &decision.memory.gate);
+            let turned = turns(&self.shown, &now, &decision.memory.gate, Better::Higher);
             // That busy GPUs justify more of them is none of what is looked at here.
             let turned = turned.into_iter().filter(|turn| !turn.note.contains("AddingJustified"));
             self.told.extend(turned.map(|turn| (turn.reason, turn.note)));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use wellfed::advice::advise;
 use wellfed::catalog::Catalog;
-use wellfed::evidence::WatchedPod;
+use wellfed::evidence::{OwnSaid, WatchedPod};
 use wellfed::findings::{Sources, findings};
 use wellfed::observe::{Ready, Subject, SubjectState};
 use wellfed::resolve::Resolved;
@@ -23,7 +23,13 @@ pub fn finding() -> String {
 
 fn shown(scenario: &Scenario) -> FindingStatus {
     let (workload, decision) = (scenario.find(NAME).unwrap(), scenario.decision(NAME));
-    let sources = Sources { opinion: workload.opinion.as_ref(), last: &[], policy: &workload.policy, undo: None };
+    let sources = Sources {
+        opinion: workload.opinion.as_ref(),
+        last: &[],
+        policy: &workload.policy,
+        better: wellfed_crds::Better::Higher,
+        undo: None,
+    };
     let mut status = GpuWorkloadStatus { findings: findings(&decision, &sources), ..GpuWorkloadStatus::default() };
     let resolved = Resolved {
         policy: workload.policy.clone(),
@@ -42,6 +48,7 @@ fn shown(scenario: &Scenario) -> FindingStatus {
         foreign: Vec::new(),
         stuck: None,
         ready_pods: vec![pod()],
+        own: OwnSaid::default(),
         gate_override: None,
         opinion: workload.opinion.clone(),
         exits: Vec::new(),
@@ -60,6 +67,7 @@ fn pod() -> WatchedPod {
         cpu_at_hand: None,
         shared: false,
         gpus: 1,
+        node: None,
     }
 }
 

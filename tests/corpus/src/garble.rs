@@ -1,7 +1,7 @@
 //! What stands between exporters and the lane, for the ways in which telemetry is broken that are not a pod's own.
 
 use crate::case::Fault;
-use wellfed::config::TrainerNames;
+use wellfed::config::EvidenceConfig;
 use wellfed::evidence::{Metric, Slice, Subject};
 use wellfed::simulate::sampler::SampledPod;
 
@@ -49,6 +49,8 @@ fn rewritten(slice: &Slice, pods: &[SampledPod], seen: &dyn Fn(usize, Metric, f6
                         again.note_server(&pod.key, metric, value);
                     }
                 }
+                // No case has an exporter of nodes.
+                Subject::Node => {}
             }
         }
         pod.gpus.iter().for_each(|gpu| again.note_product(&format!("{gpu}{mig}"), &model(pod, number)));
@@ -93,7 +95,7 @@ fn mig_utilisation(_: usize, metric: Metric, value: f64) -> Option<f64> {
 
 /// Both jobs' series of a counter are there, and the question adds them or does not.
 fn scraped_twice(metric: Metric, value: f64) -> f64 {
-    let question = metric.query("60s", &TrainerNames::default()).unwrap_or_default();
+    let question = metric.query("60s", &EvidenceConfig::default()).unwrap_or_default();
     let counted = metric.subject() == Subject::Container && metric != Metric::Throttled;
     if counted && question.starts_with("sum by") { 2.0 * value } else { value }
 }
@@ -108,7 +110,7 @@ fn impossible(metric: Metric, value: f64, bad: f64) -> Option<f64> {
     if !ACTIVITY.contains(&metric) {
         return Some(value);
     }
-    let question = metric.query("60s", &TrainerNames::default()).unwrap_or_default();
+    let question = metric.query("60s", &EvidenceConfig::default()).unwrap_or_default();
     if question.contains("min_over_time") {
         return None;
     }

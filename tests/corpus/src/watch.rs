@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use wellfed::config::Config;
-use wellfed::evidence::{Exit, ExitCause, History, LONGEST, Watched, WatchedPod};
+use wellfed::evidence::{Exit, ExitCause, History, LONGEST, OwnSaid, Watched, WatchedPod};
 use wellfed::intent::{Settings, intent};
 use wellfed::simulate::sampler::{SampledPod, Sampler};
 use wellfed_engine::evidence::Evidence;
@@ -172,14 +172,25 @@ impl<'a> Watch<'a> {
             End::HostMemory => ExitCause::HostMemory,
             End::Failed => ExitCause::Failed,
         };
+        let shared = self.named_by_node();
         let beside = self.case.draft.ended.iter().enumerate().filter(|(_, (second, _))| *second <= sim.now());
         let beside = beside.map(|(at, (second, end))| (format!("{WORKLOAD}-ended-{at}"), *second, cause(*end)));
-        self.exits = beside.map(|(pod, second, cause)| Exit { pod, at: at(second), cause }).collect();
+        self.exits = beside.map(|(pod, second, cause)| Exit { pod, at: at(second), cause, shared }).collect();
         if let Some(State::Training(run)) = sim.workloads().first().map(|workload| &workload.state) {
             self.outage = run.outage();
             let own = run.ends().iter();
-            self.exits.extend(own.map(|one| Exit { pod: one.uid.clone(), at: at(one.at), cause: cause(one.of) }));
+            self.exits.extend(own.map(|one| Exit {
+                pod: one.uid.clone(),
+                at: at(one.at),
+                cause: cause(one.of),
+                shared,
+            }));
         }
+    }
+
+    /// Whether the device plugin labels the node as sharing its GPUs, and the exporter names one of their pods alone.
+    const fn named_by_node(&self) -> bool {
+        matches!(self.case.draft.fault, Some(Fault::OneNamed))
     }
 
     fn watched(&self, since: f64, second: f64, pods: &[Pod]) -> Watched {
@@ -203,8 +214,9 @@ impl<'a> Watch<'a> {
                     container: CONTAINER.to_owned(),
                     cpu_limit: pod.replica.cpu_limit,
                     cpu_at_hand: None,
-                    shared: false,
+                    shared: self.named_by_node(),
                     gpus: pod.replica.gpus,
+                    node: None,
                 })
                 .collect(),
             exits: self.exits.clone(),
@@ -212,6 +224,8 @@ impl<'a> Watch<'a> {
             slo_breached: draft.slo.is_some() && second >= since + BREACHED_FOR,
             sharded: draft.sharded,
             sources: wellfed_engine::evidence::Sources::default(),
+            own: OwnSaid::default(),
+            weights: None,
         }
     }
 }

@@ -42,7 +42,7 @@ pub enum Targets {
 pub struct WorldJobs {
     /// The world's address, such as `http://127.0.0.1:4000`.
     pub url: String,
-    /// The cadence of all three jobs.
+    /// The cadence of all jobs.
     pub interval: Duration,
     /// `honor_labels` of the dcgm-exporter job; both settings are common in the field, and they give different labels.
     pub dcgm_honor_labels: bool,
@@ -81,7 +81,7 @@ impl ScrapeJob {
 }
 
 impl WorldJobs {
-    /// dcgm-exporter by node, cAdvisor by node, the pods' own metrics.
+    /// dcgm-exporter by node, cAdvisor by node, the pods' own metrics, `node_exporter` by node.
     pub fn jobs(&self) -> Vec<ScrapeJob> {
         let job = |name: &str, path: &str| {
             ScrapeJob::new(name, Targets::HttpSd(format!("{}/sd/{path}", self.url)), self.interval)
@@ -90,6 +90,7 @@ impl WorldJobs {
             job("dcgm-exporter", "dcgm").honoring_labels(self.dcgm_honor_labels),
             job("kubelet-cadvisor", "cadvisor").honoring_labels(true),
             job("pods", "pods"),
+            job("node-exporter", "node"),
         ]
     }
 }

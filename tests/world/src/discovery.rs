@@ -54,6 +54,23 @@ pub fn cadvisor(view: &ClusterView, address: &str) -> Vec<Target> {
     view.nodes.keys().map(one).collect()
 }
 
+/// One `node_exporter` a node, scraped by an address that tells nothing, as `kube-prometheus` does.
+pub fn node(view: &ClusterView, address: &str) -> Vec<Target> {
+    let one = |(index, node): (usize, &String)| {
+        target(
+            address,
+            [
+                ("__metrics_path__", format!("/nodes/{node}/node")),
+                ("instance", format!("10.0.{}.{}:9100", index / 250, index % 250 + 1)),
+                ("namespace", "monitoring".into()),
+                ("pod", format!("node-exporter-{}", suffix(node))),
+                ("container", "node-exporter".into()),
+            ],
+        )
+    };
+    view.nodes.keys().enumerate().map(one).collect()
+}
+
 /// One target for each running pod of a workload, and one queue exporter for each workload that has one.
 pub fn pods(view: &ClusterView, workloads: &[Running], address: &str) -> Vec<Target> {
     let owned = |pod: &&crate::view::PodView| workloads.iter().any(|one| one.spec.owns(&pod.namespace, &pod.labels));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn view(pods: Vec<PodView>) -> ClusterView {
-        let node = NodeView { gpus: 4, product: "NVIDIA-H100-80GB-HBM3".into(), memory_mib: 81_559.0 };
+        let node = NodeView { gpus: 4, product: "NVIDIA-H100-80GB-HBM3".into(), memory_mib: 81_559.0, cpus: 16 };
         ClusterView { nodes: BTreeMap::from([("n1".into(), node)]), pods }
     }
 

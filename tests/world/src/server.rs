@@ -21,6 +21,7 @@ pub fn routes(shared: Shared) -> Router {
         .route("/sd/{job}", get(discover))
         .route("/nodes/{node}/dcgm", get(dcgm))
         .route("/nodes/{node}/cadvisor", get(cadvisor))
+        .route("/nodes/{node}/node", get(node))
         .route("/pods/{namespace}/{pod}/metrics", get(pod))
         .route("/queues/{namespace}/{name}/metrics", get(queue))
         .route("/truth", get(truth))
@@ -42,12 +43,16 @@ struct Set {
 async fn discover(State(shared): State<Shared>, Path(job): Path<String>) -> Response {
     match shared.world().targets(&job, &shared.address) {
         Some(targets) => Json(targets).into_response(),
-        None => (StatusCode::NOT_FOUND, "there are /sd/dcgm, /sd/cadvisor and /sd/pods\n").into_response(),
+        None => (StatusCode::NOT_FOUND, "there are /sd/dcgm, /sd/cadvisor, /sd/node and /sd/pods\n").into_response(),
     }
 }
 
 async fn dcgm(State(shared): State<Shared>, Path(node): Path<String>) -> Response {
     page(shared.world().dcgm_page(&node))
+}
+
+async fn node(State(shared): State<Shared>, Path(node): Path<String>) -> Response {
+    page(shared.world().node_page(&node))
 }
 
 async fn cadvisor(State(shared): State<Shared>, Path(node): Path<String>) -> Response {

@@ -28,6 +28,8 @@ pub struct NodeView {
     pub product: String,
     /// Memory of each GPU, MiB.
     pub memory_mib: f64,
+    /// CPUs.
+    pub cpus: u32,
 }
 
 /// A live pod bound to a node.
@@ -75,12 +77,14 @@ impl ClusterView {
 impl NodeView {
     /// `None` for a node without GPUs.
     fn of(node: &Node) -> Option<Self> {
-        let gpus = node.status.as_ref()?.capacity.as_ref()?.get(GPU).and_then(amount).filter(|gpus| *gpus >= 1.0)?;
+        let capacity = node.status.as_ref()?.capacity.as_ref()?;
+        let gpus = capacity.get(GPU).and_then(amount).filter(|gpus| *gpus >= 1.0)?;
         let label = |key: &str| node.metadata.labels.as_ref().and_then(|labels| labels.get(key));
         Some(Self {
             gpus: gpus as u32,
             product: label("nvidia.com/gpu.product").map_or("NVIDIA-H100-80GB-HBM3", String::as_str).into(),
             memory_mib: label("nvidia.com/gpu.memory").and_then(|text| text.parse().ok()).unwrap_or(81_559.0),
+            cpus: capacity.get("cpu").and_then(amount).map_or(1, |cpus| cpus.max(1.0) as u32),
         })
     }
 }
@@ -170,7 +174,7 @@ mod tests {
     fn node() -> Node {
         serde_json::from_value(json!({
             "metadata": {"name": "n1", "labels": {"nvidia.com/gpu.product": "NVIDIA-L4", "nvidia.com/gpu.memory": "23034"}},
-            "status": {"capacity": {"nvidia.com/gpu": "8"}}
+            "status": {"capacity": {"nvidia.com/gpu": "8", "cpu": "48"}}
         }))
         .unwrap()
     }
@@ -181,7 +185,7 @@ mod tests {
 
         let view = ClusterView::of([node()].iter(), [ready].iter(), &BTreeMap::new());
 
-        assert_eq!(view.nodes["n1"], NodeView { gpus: 8, product: "NVIDIA-L4".into(), memory_mib: 23034.0 });
+        assert_eq!(view.nodes["n1"], NodeView { gpus: 8, product: "NVIDIA-L4".into(), memory_mib: 23034.0, cpus: 48 });
         assert_eq!(view.pods[0].container, "vllm");
         assert_eq!(view.pods[0].replica, Replica::ready("u1", 2, Some(7.5)));
     }

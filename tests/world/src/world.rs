@@ -6,6 +6,7 @@ use crate::{
         cadvisor,
         dcgm::{self, Row},
         disguise::{Kept, dated, disguise},
+        node::{self, Counters},
         pod, queue,
     },
     product::Product,
@@ -30,6 +31,8 @@ pub struct World {
     racks: Racks,
     dcgm: Collected,
     cadvisor: Collected,
+    /// What each node counted.
+    counters: BTreeMap<String, Counters>,
     /// Pages as they were when a workload's telemetry broke, by workload, then by pod uid or "" for its queue.
     kept: BTreeMap<String, BTreeMap<String, Kept>>,
 }
@@ -72,6 +75,7 @@ impl World {
             racks: Racks::default(),
             dcgm: Collected::default(),
             cadvisor: Collected::default(),
+            counters: BTreeMap::new(),
             kept: BTreeMap::new(),
         })
     }
@@ -101,6 +105,7 @@ impl World {
         if now - self.dcgm.at >= self.scenario.exporter.interval.seconds() || self.dcgm.pages.is_empty() {
             self.collect_dcgm(now);
         }
+        self.count_nodes(self.scenario.tick.seconds());
         if now - self.cadvisor.at >= self.scenario.cadvisor.interval.seconds() || self.cadvisor.pages.is_empty() {
             self.collect_cadvisor(now);
         }
@@ -148,9 +153,21 @@ impl World {
         let page = |node: &String| {
             let pods = self.view.pods.iter().filter(|pod| pod.node == *node).filter(shown);
             let rows: Vec<_> = pods.map(|pod| (pod, self.sim.ledger(&pod.replica.uid))).collect();
-            (node.clone(), dated(&cadvisor::page(&rows, self.scenario.cadvisor.pressure), at))
+            (
+                node.clone(),
+                dated(&cadvisor::page(&rows, self.scenario.cadvisor.pressure, self.scenario.node_exporter.rdma), at),
+            )
         };
         self.cadvisor = Collected { pages: self.view.nodes.keys().map(page).collect(), at: now };
+    }
+
+    fn count_nodes(&mut self, seconds: f64) {
+        self.counters.retain(|name, _| self.view.nodes.contains_key(name));
+        for (name, node) in &self.view.nodes {
+            let pods = self.view.pods.iter().filter(|pod| pod.node == *name);
+            let pods: Vec<_> = pods.map(|pod| (pod, self.sim.ledger(&pod.replica.uid))).collect();
+            self.counters.entry(name.clone()).or_default().count(seconds, &pods, node.cpus);
+        }
     }
 
     /// Keeps the pages of each workload whose telemetry has just begun to lie.
@@ -187,6 +204,13 @@ impl World {
         Ok(self.dcgm.pages.get(node).cloned().unwrap_or_default())
     }
 
+    /// `node_exporter`'s page of `node`.
+    pub fn node_page(&self, node: &str) -> Result<String, NoPage> {
+        let cpus = self.view.nodes.get(node).ok_or(NoPage::Unknown)?.cpus;
+        let counters = self.counters.get(node).ok_or(NoPage::Silent)?;
+        Ok(node::page(node, counters, cpus, self.scenario.node_exporter.rdma))
+    }
+
     /// cAdvisor's page of `node`; empty before its first collection.
     pub fn cadvisor_page(&self, node: &str) -> Result<String, NoPage> {
         self.view.nodes.get(node).ok_or(NoPage::Unknown)?;
@@ -214,10 +238,11 @@ impl World {
         disguise(body, workload.spec.telemetry.metrics, kept).ok_or(NoPage::Silent)
     }
 
-    /// The discovery answer of `job`: `dcgm`, `cadvisor` or `pods`.
+    /// The discovery answer of `job`: `dcgm`, `cadvisor`, `node` or `pods`.
     pub fn targets(&self, job: &str, address: &str) -> Option<Vec<Target>> {
         match job {
             "dcgm" => Some(discovery::dcgm(&self.view, address)),
+            "node" => Some(discovery::node(&self.view, address)),
             "cadvisor" => Some(discovery::cadvisor(&self.view, address)),
             "pods" => Some(discovery::pods(&self.view, self.sim.workloads(), address)),
             _ => None,

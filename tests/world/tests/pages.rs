@@ -24,6 +24,12 @@ workloads:
   model: {llm: {modelName: m, prefillFixedMs: 15, prefillMsPerToken: 0.08, decodeFixedMs: 14, decodeMsPerSequence: 0.3,
     batchCap: 64, kvCapacityTokens: 150000, weightsGib: 31, tokenizer: {cores: 4, msPerRequest: 4}}}
   arrivals: {rate: {perSecond: 50}}
+- name: hub
+  namespace: demo
+  selector: {matchLabels: {app: hub}}
+  model: {llm: {modelName: m, prefillFixedMs: 15, prefillMsPerToken: 0.08, decodeFixedMs: 14, decodeMsPerSequence: 0.3,
+    batchCap: 2, kvCapacityTokens: 150000, weightsGib: 31, tokenizer: {cores: 4, msPerRequest: 4}, server: Tgi}}
+  arrivals: {rate: {perSecond: 50}}
 - name: train
   namespace: demo
   selector: {matchLabels: {app: train}}
@@ -53,7 +59,7 @@ struct Scraper {
 impl Scraper {
     async fn start(pods: Vec<PodView>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let node = NodeView { gpus: 4, product: "NVIDIA-H100-80GB-HBM3".into(), memory_mib: 81_559.0 };
+        let node = NodeView { gpus: 4, product: "NVIDIA-H100-80GB-HBM3".into(), memory_mib: 81_559.0, cpus: 16 };
         let (views, told) = watch::channel(ClusterView::default());
         views.send_replace(ClusterView { nodes: BTreeMap::from([("n1".into(), node)]), pods });
         let scenario = Scenario::parse(SCENARIO, "pages", Path::new(".")).unwrap();
@@ -125,6 +131,21 @@ async fn a_busy_gpu_carries_its_pod_and_an_idle_one_does_not() {
 }
 
 #[tokio::test]
+async fn a_server_may_show_the_metrics_of_text_generation_inference() {
+    let scraper = Scraper::start(vec![pod("hub-0", "hub", 1, 1)]).await;
+
+    let queued = |_, body: &str| body.contains("tgi_batch_current_size 2\n") && !body.contains("tgi_queue_size 0\n");
+    let page = scraper.until("/pods/demo/hub-0/metrics", queued).await;
+
+    for family in
+        ["tgi_request_queue_duration_sum", "tgi_request_input_length_bucket", "tgi_request_generated_tokens_sum"]
+    {
+        assert!(page.contains(family), "{family} is not in {page}");
+    }
+    assert!(!page.contains("vllm:"));
+}
+
+#[tokio::test]
 async fn the_pages_of_a_starved_trainer_agree_with_each_other() {
     let scraper = Scraper::start(vec![pod("train-0", "train", 2, 1)]).await;
 
@@ -161,6 +182,21 @@ async fn a_group_of_trainers_shows_its_links_its_pipes_its_heat_and_what_it_wait
     // 1 024 samples of 150 000 bytes at 1e8 a second.
     let (_, own) = scraper.get("/pods/demo/sync-0/metrics").await;
     assert!(own.contains("training_step_seconds 1.536\n") && own.contains("\ntraining_loss 1"), "{own}");
+}
+
+#[tokio::test]
+async fn a_nodes_page_shows_the_wait_of_its_pods_and_its_network_card() {
+    let scraper = Scraper::start(vec![pod("sync-0", "sync", 1, 1), pod("sync-1", "sync", 1, 2)]).await;
+
+    let waits = |_, body: &str| value(body, "node_cpu_seconds_total", "cpu=\"0\",mode=\"iowait\"").unwrap_or(0.0) > 0.0;
+    let page = scraper.until("/nodes/n1/node", waits).await;
+
+    assert_eq!(page.lines().filter(|line| line.starts_with("node_cpu_seconds_total{")).count(), 16 * 3);
+    assert_eq!(value(&page, "node_uname_info", "nodename=\"n1\""), Some(1.0));
+    assert_eq!(value(&page, "node_network_speed_bytes", "eth0"), Some(3.125e9));
+    assert!(!page.contains("infiniband"), "no RDMA");
+    let address = &scraper.json("/sd/node").await[0]["labels"];
+    assert_eq!((&address["instance"], &address["node"]), (&Value::from("10.0.0.1:9100"), &Value::Null));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What a training process says of its own work; where it does, it outranks what hardware lets one infer.
 
+use super::Moves;
 use crate::span::Span;
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +21,13 @@ pub struct TrainerEvidence {
     pub throughput_lost: bool,
     /// `throughput` counts tokens, since samples are not counted.
     pub tokens: bool,
-    /// The training loss.
+    /// Steps that it finished, a second.
+    pub steps: Option<Span>,
+    /// `steps` was measured here within the last day and is missing now: nobody knows whether it stands still.
+    pub steps_lost: bool,
+    /// The training loss; less is better.
     pub loss: Option<Trend>,
-    /// The evaluation metric.
+    /// The evaluation metric; more is better.
     pub quality: Option<Trend>,
     /// `loss` was measured here within the last day and is missing now: nobody knows whether it stands still.
     pub loss_lost: bool,
@@ -40,6 +45,17 @@ impl TrainerEvidence {
     pub const fn counts_its_wait(&self) -> bool {
         self.data_wait_seconds.is_some() || self.data_wait_lost
     }
+
+    /// Whether what it says of its work moves.
+    pub fn moves(&self, slowest: f64) -> Moves {
+        let rates = [
+            Moves::rate(self.throughput, self.throughput_lost, slowest),
+            // A step may take minutes: any is progress.
+            Moves::rate(self.steps, self.steps_lost, f64::MIN_POSITIVE),
+        ];
+        let levels = [Moves::level(self.loss, self.loss_lost), Moves::level(self.quality, self.quality_lost)];
+        rates.into_iter().chain(levels).max().unwrap_or(Moves::Untold)
+    }
 }
 
 /// How a number moved over the window.
@@ -54,4 +70,22 @@ pub enum Trend {
     },
     /// The newest samples are no numbers (NaN or infinite), as a run that diverged shows them.
     Diverged,
+}
+
+/// A smaller change over the value, but for rounding, is none at all: a gauge repeats its last number until the next one is
+/// made, and none was made within the window. A number that was made anew is never quite the same.
+const REPEATED: f64 = 1e-12;
+
+impl Trend {
+    /// The change within the window over its value, above zero where it rose; not a number where it can't be told, none
+    /// where no number was made.
+    pub fn rise(self) -> Option<f64> {
+        match self {
+            Self::Moved { first, last } => {
+                let rise = (last - first) / first.abs().max(last.abs());
+                (rise.is_nan() || rise.abs() >= REPEATED).then_some(rise)
+            }
+            Self::Diverged => Some(f64::INFINITY),
+        }
+    }
 }

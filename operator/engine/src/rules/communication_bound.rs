@@ -60,12 +60,23 @@ fn exchanging(seen: &Evidence) -> bool {
     let several_pods = seen.containers.len() >= 2;
     seen.most_gpus(|gpu| at_least(gpu.nvlink, limits.link_from))
         || (seen.most_gpus(|gpu| at_least(gpu.pcie, limits.link_from)) && storage_stall::cpu_idles(seen))
-        || (several_pods && seen.most_containers(|one| at_least(one.network, limits.network_from)))
+        || (several_pods && seen.most_containers(|one| over_network(one, seen)))
+}
+
+/// Over RDMA, or over the network card: as a share of what it can carry, where that is known.
+fn over_network(one: &ContainerEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    let busy = match one.network_of_peak {
+        Some(share) => share.at_least(limits.network_of_peak_from),
+        None => !one.network_peak_lost && at_least(one.network, limits.network_from),
+    };
+    busy || at_least(one.rdma, limits.link_from)
 }
 
 fn measured(seen: &Evidence) -> Vec<Measure> {
     let limits = &seen.gate.thresholds;
-    let network = |one: &ContainerEvidence| one.network;
+    // Where the card's peak is known, the rate is compared with nothing.
+    let network = |one: &ContainerEvidence| one.network.filter(|_| one.network_of_peak.is_none());
     [
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.busy_from),
         measure(Quantity::GpuSwing, seen.gpu_mean(|gpu| gpu.swing), limits.swing_from),
@@ -73,6 +84,8 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
         measure(Quantity::NvlinkOfPeak, seen.gpu_mean(|gpu| gpu.nvlink), limits.link_from),
         measure(Quantity::PcieOfPeak, seen.gpu_mean(|gpu| gpu.pcie), limits.link_from),
         measure(Quantity::NetworkRate, seen.container_mean(network), limits.network_from),
+        measure(Quantity::NetworkOfPeak, seen.container_mean(|one| one.network_of_peak), limits.network_of_peak_from),
+        measure(Quantity::RdmaOfPeak, seen.container_mean(|one| one.rdma), limits.link_from),
     ]
     .into_iter()
     .flatten()

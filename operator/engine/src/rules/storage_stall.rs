@@ -3,6 +3,7 @@
 use super::{Certainty, Rule, RuleName, Says, at_least, below, data_loader, measure};
 use crate::evidence::{ContainerEvidence, DataWait, Evidence, GpuEvidence, TrainerEvidence};
 use crate::opinion::{Gap, Measure, Quantity, Weight};
+use crate::span::Span;
 
 /// GPUs that wait, by the trainers' own count or else by their activity, while the tasks that feed them wait for storage
 /// and leave their CPU idle.
@@ -35,7 +36,7 @@ impl Rule for StorageStall {
 fn inferred(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
     let from = limits.io_pressure_from.max(limits.io_of_idle_from * most_idle(seen));
-    let fetching = |one: &ContainerEvidence| at_least(one.io_pressure, from) && idles(one, seen);
+    let fetching = |one: &ContainerEvidence| at_least(one.io_wait(), from) && idles(one, seen);
     seen.most_gpus(|gpu| below(gpu.activity(), limits.starved_below)) && seen.most_containers(fetching)
 }
 
@@ -65,6 +66,11 @@ pub(super) fn idleness(seen: &Evidence) -> [Option<Measure>; 2] {
     ]
 }
 
+/// The node's wait, where it stands in for the container's own.
+fn stands_in(container: &ContainerEvidence) -> Option<Span> {
+    container.io_wait().filter(|_| container.io_pressure.is_none())
+}
+
 fn measured(seen: &Evidence) -> Vec<Measure> {
     let limits = &seen.gate.thresholds;
     let wait = seen.trainer_mean(TrainerEvidence::data_wait_share);
@@ -72,6 +78,7 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
         measure(Quantity::DataWaitShare, wait, limits.data_wait_from),
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
         measure(Quantity::IoPressure, seen.container_mean(|one| one.io_pressure), limits.io_pressure_from),
+        measure(Quantity::NodeIowait, seen.container_mean(stands_in), limits.io_pressure_from),
     ]
     .into_iter()
     .chain(idleness(seen))

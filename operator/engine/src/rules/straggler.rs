@@ -5,10 +5,13 @@ use crate::evidence::{Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
 use crate::span::Span;
+use crate::xids;
 
-/// An outlier in SM clock among GPUs of its product, or the only one whose clocks are held down. A trainer's group moves at its pace, and would with
+/// An outlier in SM clock among GPUs of its product, or in the lanes of its `PCIe` link, or the only one whose clocks are held
+/// down. A trainer's group moves at its pace, and would with
 /// more GPUs too; those of other classes do not wait for each other, and are only advised. An outlier in activity alone is
-/// only said: roles and stages of one run differ by design.
+/// only said: roles and stages of one run differ by design. So is an error of the hardware, whose last number is all that
+/// an exporter shows.
 pub struct Straggler;
 
 impl Rule for Straggler {
@@ -32,11 +35,17 @@ impl Rule for Straggler {
         if all(seen) < seen.gate.thresholds.outlier_among {
             return Says::NotMine;
         }
-        let found = Found { clocks: clocks(seen), activity: activity(seen), held: held(seen) };
+        let found = Found {
+            clocks: clocks(seen),
+            activity: activity(seen),
+            held: held(seen),
+            lanes: lanes(seen),
+            error: error(seen),
+        };
         let weight = if seen.class == Class::Training { Weight::Veto } else { Weight::Advice };
         let Some(concerned) = found.concerned() else { return Says::NotMine };
         let measured = found.measured(concerned, seen);
-        if found.clocks.or(found.held).is_some() {
+        if found.slows() {
             Says::Found(weight, measured)
         } else {
             // Some wait and some do not: a cause that is seen at those that wait explains more.
@@ -50,12 +59,20 @@ struct Found {
     clocks: Option<(f64, f64)>,
     activity: Option<(f64, f64)>,
     held: Option<(f64, f64)>,
+    lanes: Option<Narrow>,
+    error: Option<(f64, f64)>,
 }
 
 impl Found {
+    /// Whether something was found that holds up the group.
+    fn slows(&self) -> bool {
+        self.clocks.or(self.held).is_some() || self.lanes.is_some()
+    }
+
     /// The same GPU may be odd in several ways.
     fn concerned(&self) -> Option<f64> {
-        [self.clocks, self.activity, self.held].into_iter().flatten().map(|(count, _)| count).reduce(f64::max)
+        let counts = [self.clocks, self.activity, self.held, self.error].into_iter().flatten().map(|(count, _)| count);
+        counts.chain(self.lanes.as_ref().map(|narrow| narrow.count)).reduce(f64::max)
     }
 
     fn measured(&self, concerned: f64, seen: &Evidence) -> Vec<Measure> {
@@ -65,6 +82,8 @@ impl Found {
             of(Quantity::ClockOfPeers, self.clocks, limits.outlier_clock_below),
             of(Quantity::ActivityApart, self.activity, limits.outlier_activity_from),
             of(Quantity::ClocksHeld, self.held, limits.clocks_held_from),
+            self.lanes.as_ref().map(|narrow| Measure::of(Quantity::PcieLanes, narrow.lanes, Some(narrow.full))),
+            self.error.map(|(_, xid)| Measure::of(Quantity::Xid, xid, None)),
             Some(Measure::of(Quantity::GpusConcerned, concerned, None)),
         ]
         .into_iter()
@@ -124,6 +143,45 @@ fn held(seen: &Evidence) -> Option<(f64, f64)> {
     let well = seen.gpus.iter().filter(|gpu| below(gpu.clocks_held, limits.clocks_held_from)).count() as f64;
     let found = worst(seen.gpus.iter().filter_map(held).map(|share| share.mean), f64::max);
     found.filter(|_| well >= limits.well_from * all(seen))
+}
+
+/// GPUs whose `PCIe` link has fewer lanes than it should.
+struct Narrow {
+    count: f64,
+    /// Of the narrowest.
+    lanes: f64,
+    /// That it should have.
+    full: f64,
+}
+
+/// GPUs with fewer lanes than card and slot have, or where that was never told than the others of their product, while most
+/// of the group have more: a slot that is narrow by design is no fault.
+fn lanes(seen: &Evidence) -> Option<Narrow> {
+    let narrow = seen.gpus.iter().filter_map(|gpu| Some((gpu.lanes?.high, full_lanes(gpu, seen)?)));
+    narrow.fold(None, |so_far: Option<Narrow>, (lanes, full)| match so_far {
+        Some(narrow) if narrow.lanes <= lanes => Some(Narrow { count: narrow.count + 1.0, ..narrow }),
+        other => Some(Narrow { count: other.map_or(0.0, |narrow| narrow.count) + 1.0, lanes, full }),
+    })
+}
+
+/// The lanes that this GPU should have, if it surely has fewer.
+fn full_lanes(gpu: &GpuEvidence, seen: &Evidence) -> Option<f64> {
+    let lanes = gpu.lanes?.high;
+    if gpu.lanes_most_lost || !gpu.lanes_most.is_none_or(|most| lanes < most) {
+        return None;
+    }
+    let of_its_kind = |other: &GpuEvidence| gpu.product.is_some() && other.product == gpu.product;
+    let same = |other: &&GpuEvidence| gpu.lanes_most.is_some() || of_its_kind(other);
+    let wider = || seen.gpus.iter().filter(same).filter_map(|other| Some(other.lanes?.low)).filter(|low| *low > lanes);
+    let most = wider().count() as f64 >= seen.gate.thresholds.well_from * all(seen);
+    let full = gpu.lanes_most.or_else(|| wider().reduce(f64::min));
+    full.filter(|_| most)
+}
+
+/// GPUs at which an error of the hardware appeared within the window.
+fn error(seen: &Evidence) -> Option<(f64, f64)> {
+    let appeared = seen.gpus.iter().filter_map(|gpu| gpu.xid).filter(|xid| xids::is_of_hardware(*xid));
+    worst(appeared.map(f64::from), f64::max)
 }
 
 fn unseen(seen: &Evidence) -> usize {

@@ -55,6 +55,10 @@ pub struct Thresholds {
     pub stuck_work_below: f64,
     /// Power over the board's limit of a GPU that hangs.
     pub stuck_power_below: f64,
+    /// `NVLink` or `PCIe` traffic over the link's peak beside a GPU that hangs: about none.
+    pub stuck_link_below: f64,
+    /// Network traffic of its pod, bytes a second: 5 % of a link of 25 Gb/s.
+    pub stuck_network_below: f64,
     /// Tokens or answers a second that are none: fewer than one in ten seconds.
     pub progress_below: f64,
     /// Activity of a GPU that runs small kernels, at least. Above `stuck_active_from` it is never without a kernel, and
@@ -68,14 +72,19 @@ pub struct Thresholds {
     pub launch_dram_below: f64,
     /// CPU cores in use while launching is the bottleneck: about one.
     pub launching_cores_from: f64,
+    /// CPU cores in use where nobody knows whether the CPU is at its limit: with more, a data loader is as likely as one thread
+    /// that launches.
+    pub launching_cores_below: f64,
     /// The longest queue over that of half of the replicas.
     pub imbalance_from: f64,
     /// Requests that wait at a replica that rests, and that run there if it runs nothing.
     pub idle_below: f64,
     /// Share of the replicas that rest.
     pub idle_replicas_from: f64,
-    /// Share of time at lowered clocks: the rate of gpud, 0.6 events a minute.
+    /// Share of time at lowered clocks: by gpud's rate, in 0.6 of all minutes.
     pub clocks_held_from: f64,
+    /// Events of lowered clocks a minute, where only events are counted: the rate of gpud.
+    pub clock_events_from: f64,
     /// Standard deviation of a GPU's activity while it works and waits by turns: between 80 % and 40 %, half of the time each.
     pub swing_from: f64,
     /// Standard deviation of a trainer's GPU activity that shows gaps although the mean is above `starved_below`.
@@ -86,6 +95,8 @@ pub struct Thresholds {
     pub spinning_tensor_below: f64,
     /// Network traffic of a pod, bytes a second: 30 % of a link of 25 Gb/s.
     pub network_from: f64,
+    /// The same over what the node's card can carry, where that is known: `network_from` is not asked then.
+    pub network_of_peak_from: f64,
     /// GPU memory in use that leaves room: what waits is not short of it.
     pub memory_room_below: f64,
     /// GPU memory in use that leaves no room for a larger batch.
@@ -121,11 +132,14 @@ pub struct Thresholds {
     pub restarts_from: f64,
     /// Change of loss and evaluation over their value within the window that is none.
     pub plateau_within: f64,
+    /// Change of loss and evaluation over their value within the window that is for the worse beyond their noise.
+    pub worse_from: f64,
     /// The share of a step that waits for data, by the trainer's own count.
     pub data_wait_from: f64,
     /// Tokens that a request allows over those of its answer.
     pub cap_over_output_from: f64,
-    /// GPU memory in use at its peak that a smaller GPU has too.
+    /// GPU memory in use at its peak that a smaller GPU has too; of a server what its weights and its KV cache need, or where
+    /// the weights are not known its KV cache in use.
     pub oversized_memory_below: f64,
     /// FP32 pipe in use that carries the arithmetic.
     pub fp32_busy_from: f64,
@@ -166,21 +180,26 @@ impl Default for Thresholds {
             stuck_sm_below: 0.10,
             stuck_work_below: 0.02,
             stuck_power_below: 0.35,
+            stuck_link_below: 0.05,
+            stuck_network_below: 0.15625e9,
             progress_below: 0.1,
             launch_active_from: 0.15,
             launch_fill_below: 0.50,
             launch_sm_below: 0.25,
             launch_dram_below: 0.30,
             launching_cores_from: 0.80,
+            launching_cores_below: 2.0,
             imbalance_from: 4.0,
             idle_below: 0.5,
             idle_replicas_from: 0.20,
             clocks_held_from: 0.60,
+            clock_events_from: 0.60,
             swing_from: 0.20,
             gaps_from: 0.25,
             link_from: 0.20,
             spinning_tensor_below: 0.25,
             network_from: 0.9375e9,
+            network_of_peak_from: 0.30,
             memory_room_below: 0.80,
             memory_full_from: 0.92,
             memory_moves_from: 0.02,
@@ -198,6 +217,7 @@ impl Default for Thresholds {
             memory_exits_from: 0.20,
             restarts_from: 3.0,
             plateau_within: 0.001,
+            worse_from: 0.05,
             data_wait_from: 0.20,
             cap_over_output_from: 4.0,
             oversized_memory_below: 0.40,

@@ -1,7 +1,7 @@
 //! Evidence for the judge.
 
 use super::{NOW, policy::gate};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence};
+use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, OwnEvidence};
 use crate::policy::Class;
 use crate::span::Span;
 
@@ -20,6 +20,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
         servers: Vec::new(),
         trainers: Vec::new(),
         backlog_lasts: true,
+        own: OwnEvidence::default(),
         slo_breached: false,
         sharded: false,
     }

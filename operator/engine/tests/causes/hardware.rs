@@ -1,11 +1,11 @@
 //! What GPUs show of themselves.
 
-use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, server, value};
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, lost_for, server, value, vetoes, weight};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence, Source, TrainerEvidence};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Gap, Lean, Measure, Quantity, Weight};
 use wellfed_engine::policy::Class;
-use wellfed_engine::rules::RuleName::{BandwidthBound, LaunchBound, Stalled, Throttled};
+use wellfed_engine::rules::RuleName::{BandwidthBound, DataLoader, LaunchBound, Stalled, Throttled};
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{busy_gpu, evidence};
 
@@ -42,7 +42,7 @@ fn without_sm_activity_tensor_and_memory_tell_that_nothing_moves() {
     let reads = GpuEvidence { sm: None, dram: exact(0.02), ..hung() };
     assert_eq!(lean(&training(&reads)), Lean::Allow, "it reads its memory");
     let lost = GpuEvidence { sm: None, sm_lost: true, ..hung() };
-    assert_eq!(lean(&training(&lost)), Lean::Allow, "SM activity may have told that it works");
+    assert_eq!(lean(&training(&lost)), lost_for(Stalled, Source::Sms), "SM activity may have told that it works");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_job_that_counts_its_tokens_is_believed() {
     assert_eq!(at(progress(0.0)), Lean::Refuse(Stalled));
     assert_eq!(at(progress(0.1)), Lean::Allow);
     let lost = ServerEvidence { progress_lost: true, ..ServerEvidence::default() };
-    assert_eq!(at(lost), Lean::Allow);
+    assert_eq!(at(lost), lost_for(Stalled, Source::Answers));
 }
 
 /// A small model on a large card: always a kernel, few SMs, little power, and answers.
@@ -115,6 +115,72 @@ fn small_kernels_need_all_of_their_signs() {
     assert_eq!(at(GpuEvidence { tensor: None, ..gpu(0.6, 0.15, 0.1, 0.0) }, 1.0), Lean::Allow, "nor the tensor pipe");
 }
 
+/// A trainer without a CPU limit whose loader keeps six cores busy: thin kernels because data is late look the same.
+#[test]
+fn several_busy_cores_without_a_limit_may_be_a_data_loader_and_only_advise() {
+    let unlimited = |cores| ContainerEvidence { limit: None, throttled: None, pressure: None, ..cpu(cores) };
+    let at = |container, trainer| {
+        let seen = evidence(Class::Training, &[gpu(0.6, 0.15, 0.1, 0.05)], &[container]);
+        let seen = Evidence { trainers: vec![trainer], ..seen };
+        (lean(&seen), weight(&seen, LaunchBound))
+    };
+    let silent = TrainerEvidence::default();
+
+    assert_eq!(at(unlimited(6.0), silent), (Lean::Allow, Some(Weight::Advice)));
+    assert_eq!(at(unlimited(2.0), silent), (Lean::Allow, Some(Weight::Advice)));
+    assert_eq!(
+        at(unlimited(1.9), silent),
+        (Lean::Refuse(LaunchBound), Some(Weight::Veto)),
+        "one thread and little else"
+    );
+    assert_eq!(at(cpu(6.0), silent), (Lean::Refuse(LaunchBound), Some(Weight::Veto)), "the CPU has room");
+    let counted =
+        TrainerEvidence { step_seconds: exact(1.0), data_wait_seconds: exact(0.02), ..TrainerEvidence::default() };
+    assert_eq!(
+        at(unlimited(6.0), counted),
+        (Lean::Refuse(LaunchBound), Some(Weight::Veto)),
+        "it does not wait for data"
+    );
+}
+
+/// Nothing it only advises beside a cause that is seen directly.
+#[test]
+fn several_busy_cores_under_pressure_are_a_data_loader() {
+    let pressed = ContainerEvidence { limit: None, throttled: None, pressure: exact(0.3), ..cpu(6.0) };
+    let seen = evidence(Class::Training, &[gpu(0.4, 0.09, 0.1, 0.05)], &[pressed]);
+
+    assert_eq!((vetoes(&seen), weight(&seen, LaunchBound)), (vec![DataLoader], None));
+}
+
+/// R16, `link traffic about 0`: an exchange that fills a slow link holds GPUs as still as a hang.
+#[test]
+fn links_that_are_measured_must_rest_beside_a_hang() {
+    let at = |nvlink, pcie, network| {
+        let gpu = GpuEvidence { nvlink, pcie, ..hung() };
+        let container = ContainerEvidence { network, ..cpu(1.0) };
+        vetoes(&evidence(Class::Training, &[gpu; 4], &[container; 4]))
+    };
+
+    assert_eq!(at(None, None, None), [Stalled], "links that nobody measures tell nothing");
+    assert_eq!(at(exact(0.049), exact(0.049), exact(1.5e8)), [Stalled]);
+    assert_eq!(at(exact(0.05), None, None), []);
+    assert_eq!(at(None, exact(0.05), None), []);
+    assert_eq!(at(None, None, exact(1.6e8)), []);
+}
+
+/// A trainer that exports the length of its steps, and no tokens.
+#[test]
+fn steps_that_end_are_progress() {
+    let at = |trainer: TrainerEvidence| {
+        vetoes(&Evidence { trainers: vec![trainer, TrainerEvidence::default()], ..training(&hung()) })
+    };
+
+    assert_eq!(at(TrainerEvidence { steps: exact(0.0), ..TrainerEvidence::default() }), [Stalled]);
+    assert_eq!(at(TrainerEvidence { steps: exact(0.002), ..TrainerEvidence::default() }), [], "one in eight minutes");
+    let gauge = TrainerEvidence { step_seconds: exact(0.4), ..TrainerEvidence::default() };
+    assert_eq!(at(gauge), [Stalled], "a gauge repeats the length of the last one for ever");
+}
+
 /// Decode is bound by memory bandwidth by nature: no reason to refuse.
 #[test]
 fn a_gpu_that_waits_for_its_memory_is_advised_and_may_grow() {
@@ -140,4 +206,23 @@ fn clocks_that_fall_for_a_moment_are_not_throttled() {
 
     assert_eq!(rules(held(0.59)), [SATURATED, JUSTIFIED]);
     assert_eq!(rules(held(0.60)), [SATURATED, JUSTIFIED, (Throttled, Weight::Advice)]);
+}
+
+/// `DCGM_EXP_CLOCK_EVENTS_COUNT` counts over five minutes: one short event in each of them is no time to speak of.
+#[test]
+fn clock_events_are_counted_by_the_minute_and_hold_nobody_up() {
+    let events = |each: f64| GpuEvidence { clock_events: exact(each), ..busy_gpu() };
+    let rules = |gpus: &[GpuEvidence]| found(&judge(&evidence(Class::Training, gpus, &[cpu(1.0)])));
+
+    assert_eq!(rules(&[events(0.2)]), [SATURATED, JUSTIFIED], "one in five minutes");
+    assert_eq!(rules(&[events(0.6)]), [SATURATED, JUSTIFIED, (Throttled, Weight::Advice)]);
+    let one_of_eight =
+        [events(2.0), events(0.0), events(0.0), events(0.0), events(0.0), events(0.0), events(0.0), events(0.0)];
+    assert_eq!(
+        rules(&one_of_eight),
+        [SATURATED, JUSTIFIED, (Throttled, Weight::Advice)],
+        "no straggler by events alone"
+    );
+    let bits = GpuEvidence { clocks_held: exact(0.1), ..events(2.0) };
+    assert_eq!(rules(&[bits]), [SATURATED, JUSTIFIED], "the time itself outranks how often");
 }

@@ -6,19 +6,22 @@ mod feed;
 mod group;
 mod hardware;
 mod latency;
+mod lost;
 mod memory;
 mod order;
 mod reports;
+mod roles;
 mod run;
 mod saturated;
 mod serving;
 mod shape;
+mod sources;
 mod storage;
 mod traps;
 
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence, Source};
 use wellfed_engine::judge;
-use wellfed_engine::opinion::{Lean, Measure, Opinion, Quantity, Weight};
+use wellfed_engine::opinion::{Gap, Lean, Measure, Opinion, Quantity, Weight};
 use wellfed_engine::policy::Class;
 use wellfed_engine::rules::RuleName;
 use wellfed_engine::span::Span;
@@ -75,6 +78,11 @@ fn serving(gpus: &[GpuEvidence], servers: &[ServerEvidence]) -> Evidence {
 
 fn lean(seen: &Evidence) -> Lean {
     judge(seen).lean
+}
+
+/// No verdict: `rule` would refuse, unless what was lost speaks against it.
+fn lost_for(rule: RuleName, source: Source) -> Lean {
+    Lean::Unknown(Gap::SourceLost { rule, source })
 }
 
 fn found(opinion: &Opinion) -> Vec<(RuleName, Weight)> {

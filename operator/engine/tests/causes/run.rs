@@ -1,7 +1,7 @@
 //! Runs that get nowhere.
 
-use super::{cpu, lean, training, vetoes, weight};
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, TrainerEvidence, Trend};
+use super::{cpu, lean, lost_for, training, vetoes, weight};
+use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, Source, TrainerEvidence, Trend};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Confidence, Lean, Weight};
 use wellfed_engine::policy::Class;
@@ -58,6 +58,18 @@ fn an_evaluation_that_repeats_its_last_number_was_not_made_again() {
     assert_eq!(weight(&of_one(unlogged), RunNotProgressing), None, "nor was the loss logged");
 }
 
+/// Kills: a plateau by the size of the change alone.
+#[test]
+fn a_run_whose_loss_rises_while_its_evaluation_falls_gets_nowhere_either() {
+    let at = |loss, quality| vetoes(&told(&[TrainerEvidence { loss, quality, ..TrainerEvidence::default() }; 4]));
+
+    assert_eq!(at(moved(2.0, 2.2), moved(0.71, 0.65)), [RunNotProgressing]);
+    assert_eq!(at(moved(2.0, 2.2), moved(0.71, 0.7105)), [RunNotProgressing], "or stands still");
+    assert_eq!(at(moved(2.0, 2.2), moved(0.71, 0.72)), [], "a policy that explores: its reward rises");
+    assert_eq!(at(moved(2.0, 2.08), moved(0.71, 0.65)), [], "4 % is within the noise of a loss");
+    assert_eq!(at(moved(2.0, 1.8), moved(0.71, 0.65)), [], "the loss falls: it learns, if only by heart");
+}
+
 /// Late in a long run the loss hardly moves within half an hour.
 #[test]
 fn a_loss_alone_that_stands_still_only_advises() {
@@ -76,7 +88,7 @@ fn one_rank_that_moves_is_a_run_that_moves() {
     assert_eq!(vetoes(&told(&[still, still])), [RunNotProgressing]);
     assert_eq!(vetoes(&told(&[still, TrainerEvidence { loss: moved(2.0, 1.9), ..still }])), []);
     let lost = TrainerEvidence { loss_lost: true, ..TrainerEvidence::default() };
-    assert_eq!(vetoes(&told(&[still, lost])), [], "it may move");
+    assert_eq!(lean(&told(&[still, lost])), lost_for(RunNotProgressing, Source::Loss), "it may move");
 }
 
 fn ending(exits: Exits) -> Evidence {

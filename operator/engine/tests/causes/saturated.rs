@@ -153,7 +153,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             io_pressure: exact(io),
             network: exact(network),
             exits: Exits { failed, host_memory: host, gpu_memory: 0 },
-            shared: false,
+            ..ContainerEvidence::default()
         }
     })
 }

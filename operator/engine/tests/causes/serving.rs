@@ -1,7 +1,7 @@
 //! What model servers say of their requests.
 
-use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, on_shared, server, serving, value};
-use wellfed_engine::evidence::{Evidence, GpuEvidence, ServerEvidence};
+use super::{JUSTIFIED, SATURATED, cpu, exact, found, gpu, lean, lost_for, on_shared, server, serving, value};
+use wellfed_engine::evidence::{Evidence, GpuEvidence, ServerEvidence, Source};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::{Lean, Measure, Quantity, Weight};
 use wellfed_engine::policy::Class;
@@ -98,7 +98,11 @@ fn a_model_in_fp32_that_fills_the_sms_runs_alone_with_good_reason() {
 
     assert_eq!(lean(&serving(&[fp32], &[server(1.0, 25.0)])), Lean::Allow);
     let sm_lost = GpuEvidence { sm: None, sm_lost: true, ..fp32 };
-    assert_eq!(lean(&serving(&[sm_lost], &[server(1.0, 25.0)])), Lean::Allow, "a lost exemption still exempts");
+    assert_eq!(
+        lean(&serving(&[sm_lost], &[server(1.0, 25.0)])),
+        lost_for(SerialRequests, Source::Sms),
+        "a lost exemption may still exempt"
+    );
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn a_context_that_fills_the_kv_cache_runs_alone_with_good_reason() {
     assert_eq!(at(kv(exact(0.50), false)), Lean::Allow, "a second like it does not fit");
     assert_eq!(at(kv(Span::of(&[0.2; 7], 10, 1.0), false)), SERIAL);
     assert_eq!(at(kv(Span::of(&[0.3; 7], 10, 1.0), false)), Lean::Allow, "it may have been full meanwhile");
-    assert_eq!(at(kv(None, true)), Lean::Allow);
+    assert_eq!(at(kv(None, true)), lost_for(SerialRequests, Source::KvCache));
 }
 
 #[test]

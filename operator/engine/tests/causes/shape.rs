@@ -32,6 +32,38 @@ fn prompts_of_very_different_lengths_are_padded_in_batches_formed_beforehand() {
     assert_eq!(at(waiting, ServerEvidence { batch: None, ..uneven(9.0) }), None, "how it batches is unknown");
 }
 
+/// Text Generation Inference with a queue of one, or Triton whose frontend exports the lengths of its prompts.
+#[test]
+fn a_batch_that_is_measured_without_what_runs_is_one_formed_beforehand() {
+    let tgi = ServerEvidence { queue_seconds: exact(0.4), whole_seconds: exact(3.0), ..uneven(5.0) };
+    let seen = serving(&[gpu(0.4, 0.2, 0.1, 0.15); 2], &[tgi, tgi]);
+
+    assert_eq!((lean(&seen), weight(&seen, Padding)), (Lean::Allow, ADVICE));
+    let one_does_not_say = serving(&[gpu(0.4, 0.2, 0.1, 0.15); 2], &[tgi, ServerEvidence::default()]);
+    assert_eq!(weight(&one_does_not_say, Padding), None);
+}
+
+/// vLLM takes 90 % of the memory at its start, whatever it needs.
+#[test]
+fn of_a_server_that_takes_its_memory_in_advance_counts_what_it_needs() {
+    let taken = |weights| GpuEvidence { memory: exact(0.9), weights, ..gpu(0.2, 0.1, 0.05, 0.02) };
+    let at = |weights, kv| {
+        let server = ServerEvidence { kv: exact(kv), ..server(1.0, 0.0) };
+        weight(&serving(&[taken(weights)], &[server]), OversizedGpu)
+    };
+
+    assert_eq!(at(None, 0.39), ADVICE);
+    assert_eq!(at(None, 0.40), None);
+    assert_eq!(at(Some(0.1), 0.3), ADVICE, "0.1 + 0.3 × 0.8 = 0.34");
+    assert_eq!(at(Some(0.1), 0.38), None, "0.1 + 0.38 × 0.8 = 0.404");
+    assert_eq!(at(Some(0.5), 0.01), None, "the weights alone do not fit");
+    let lost = ServerEvidence { kv: None, kv_lost: true, ..server(1.0, 0.0) };
+    assert_eq!(weight(&serving(&[taken(None)], &[lost]), OversizedGpu), None, "nobody knows what it needs");
+    let fuller = ServerEvidence { kv: exact(0.8), ..server(1.0, 0.0) };
+    let emptier = ServerEvidence { kv: exact(0.1), ..server(1.0, 0.0) };
+    assert_eq!(weight(&serving(&[taken(None); 2], &[emptier, fuller]), OversizedGpu), None, "one of them needs it");
+}
+
 #[test]
 fn a_cap_far_above_real_answers_is_said_while_requests_wait() {
     let capped = |cap, waiting| {

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use wellfed_engine::evidence::{
-    ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence, Trend,
+    ContainerEvidence, Ended, Evidence, Exits, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence, Trend,
 };
 use wellfed_engine::policy::Class;
 use wellfed_engine::span::Span;
@@ -32,9 +32,9 @@ pub fn any_evidence() -> impl Strategy<Value = Evidence> {
 }
 
 /// The ends of containers that are not warm: mostly none, or one.
-fn ended() -> impl Strategy<Value = Vec<Exits>> {
+fn ended() -> impl Strategy<Value = Vec<Ended>> {
     let exits = (prop_oneof![3 => Just(0_u32), 1 => 1_u32..3], 0_u32..2, 0_u32..3)
-        .prop_map(|(gpu_memory, host_memory, failed)| Exits { gpu_memory, host_memory, failed });
+        .prop_map(|(gpu_memory, host_memory, failed)| Ended::from(Exits { gpu_memory, host_memory, failed }));
     prop_oneof![3 => Just(Vec::new()), 2 => vec(exits, 1..3)]
 }
 
@@ -70,8 +70,9 @@ fn replicas() -> impl Strategy<Value = Evidence> {
         (prop::bool::weighted(0.8), prop::bool::weighted(0.15)),
     );
     let two_queues = option::of((0.0_f64..20.0, 0.0_f64..5.0));
-    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues).prop_map(
-        |((cause, class, replicas, sharded, (slo_breached, shared)), odd, held, two_queues)| {
+    let own = prop_oneof![2 => Just(OwnEvidence::default()), 1 => own()].boxed();
+    (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues, own).prop_map(
+        |((cause, class, replicas, sharded, (slo_breached, shared)), odd, held, two_queues, own)| {
             let mut all = vec![near(cause); replicas];
             if cause == UNEVEN {
                 for one in &mut all[..replicas.div_ceil(2)] {
@@ -89,6 +90,11 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             if cause == SLOW {
                 all[0].gpu.clock = exact(990.0);
             }
+            if cause == NARROW {
+                all[0].gpu.lanes = exact(8.0);
+                // In some a slot that has no more.
+                all[0].gpu.lanes_most = all[0].gpu.lanes_most.map(|most| if sharded { 8.0 } else { most });
+            }
             for (one, odd) in all.iter_mut().zip(odd) {
                 one.gpu = odd.0.unwrap_or(one.gpu);
                 one.container = odd.1.unwrap_or(one.container);
@@ -105,7 +111,7 @@ fn replicas() -> impl Strategy<Value = Evidence> {
             let seen = of(class, &all, sharded, slo_breached);
             // Sometimes too early.
             let covered = if held.is_some_and(|held| held < 0.5) { secs(280) } else { seen.covered };
-            Evidence { covered, ..seen }
+            Evidence { covered, own, ..seen }
         },
     )
 }
@@ -135,16 +141,20 @@ const SLOW: usize = 22;
 const HOT: usize = 23;
 /// The one in which trainers count a wait that GPUs at work do not see, and only the pipes tell.
 const PIPED: usize = 38;
-const CAUSES: usize = 39;
+/// The one in which the first GPU's link has half of the others' lanes.
+const NARROW: usize = 42;
+/// The last three look as one that hangs, but for a busy link, a busy network, or steps.
+const CAUSES: usize = 46;
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
     match cause {
         UNEVEN..=5 => serving(cause),
-        6..=12 => spinning(cause),
+        6..=12 | 43..=45 => spinning(cause),
         13..=18 | PIPED => feeding(cause),
         19..=28 => grouped(cause),
         29..=33 | 37 => late(cause),
+        39..=NARROW => beside(cause),
         _ => running(cause),
     }
 }
@@ -202,6 +212,15 @@ fn spinning(cause: usize) -> Replica {
             let server = ServerEvidence { progress: exact(50.0), ..served(8.0, 9.0) };
             Replica { server, trainer: trainer(50.0), ..alone(hung) }
         }
+        43 => alone(GpuEvidence { nvlink: exact(0.3), pcie: exact(0.01), ..hung }),
+        44 => {
+            let container = ContainerEvidence { network: exact(5e8), ..ContainerEvidence::default() };
+            Replica { container, ..alone(hung) }
+        }
+        45 => {
+            let trainer = TrainerEvidence { steps: exact(0.02), ..TrainerEvidence::default() };
+            Replica { trainer, ..alone(hung) }
+        }
         10 => Replica { container: reading(), ..alone(launching) },
         11 => Replica { container: reading(), ..alone(GpuEvidence { dram: exact(0.6), ..launching }) },
         _ => Replica { container: reading(), ..alone(GpuEvidence { tensor: exact(0.2), ..launching }) },
@@ -255,6 +274,27 @@ fn grouped(cause: usize) -> Replica {
     let network = if cause == 27 { 1e6 } else { 2e9 };
     let container = ContainerEvidence { network: exact(network), cores: exact(0.5), ..ContainerEvidence::default() };
     Replica { gpu, container, server, ..Replica::default() }
+}
+
+/// What only the node tells of: its wait, which the container's own contradicts or not; its network card, which is fast, and
+/// its RDMA ports; links, whose full width is known.
+fn beside(cause: usize) -> Replica {
+    let waits = ContainerEvidence { io_pressure: None, node_iowait: exact(0.4), ..reading() };
+    let exchanging =
+        Replica { container: ContainerEvidence { cores: exact(0.5), ..ContainerEvidence::default() }, ..grouped(27) };
+    let network = ContainerEvidence { network: exact(2e9), network_of_peak: exact(0.1), ..exchanging.container };
+    match cause {
+        39 => Replica { gpu: starved_gpu(), container: waits, ..Replica::default() },
+        40 => {
+            let container = ContainerEvidence { io_pressure: exact(0.02), ..waits };
+            Replica { gpu: starved_gpu(), container, ..Replica::default() }
+        }
+        41 => Replica { container: ContainerEvidence { rdma: exact(0.15), ..network }, ..exchanging },
+        _ => {
+            let gpu = GpuEvidence { lanes: exact(16.0), lanes_most: Some(16.0), ..busy_gpu() };
+            Replica { gpu, ..Replica::default() }
+        }
+    }
 }
 
 /// Late without a queue, and what looks like it, but for its queue, its arithmetic or its contexts; a stage on the CPU.
@@ -316,7 +356,9 @@ fn said() -> impl Strategy<Value = ServerEvidence> {
 /// What a trainer says.
 fn trained() -> impl Strategy<Value = TrainerEvidence> {
     let times = (option::weighted(0.8, 0.1_f64..2.0), option::weighted(0.7, 0.0_f64..1.0), option::of(0.0_f64..60.0));
-    (times, trend(), trend()).prop_map(|((step, wait, throughput), loss, quality)| TrainerEvidence {
+    let steps = option::weighted(0.3, prop_oneof![Just(0.0), 0.0_f64..2.0]);
+    (times, steps, trend(), trend()).prop_map(|((step, wait, throughput), steps, loss, quality)| TrainerEvidence {
+        steps: steps.map(Span::exact),
         step_seconds: step.map(Span::exact),
         data_wait_seconds: wait.map(Span::exact),
         throughput: throughput.map(Span::exact),
@@ -326,8 +368,19 @@ fn trained() -> impl Strategy<Value = TrainerEvidence> {
     })
 }
 
+/// What the workload's own signals say.
+fn own() -> impl Strategy<Value = OwnEvidence> {
+    let throughput = option::of(prop_oneof![2 => Just(0.0), 1 => 0.0_f64..60.0]);
+    (throughput, trend(), trend()).prop_map(|(throughput, progress, quality)| OwnEvidence {
+        throughput: throughput.map(Span::exact),
+        progress,
+        quality,
+        ..OwnEvidence::default()
+    })
+}
+
 fn trend() -> impl Strategy<Value = Option<Trend>> {
-    let moved = (0.1_f64..3.0, prop_oneof![Just(1.0), 0.5_f64..1.5])
+    let moved = (0.1_f64..3.0, prop_oneof![Just(1.0), Just(1.0002), 0.5_f64..1.5])
         .prop_map(|(first, by)| Some(Trend::Moved { first, last: first * by }));
     prop_oneof![4 => Just(None), 4 => moved, 1 => Just(Some(Trend::Diverged))]
 }
@@ -395,7 +448,7 @@ fn container() -> impl Strategy<Value = ContainerEvidence> {
             io_pressure,
             network: network.map(Span::exact),
             exits: Exits { gpu_memory: exits / 4, host_memory: 0, failed: exits },
-            shared: false,
+            ..ContainerEvidence::default()
         },
     )
 }

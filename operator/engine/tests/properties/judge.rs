@@ -46,13 +46,15 @@ fn absurd(seen: &mut Evidence, number: f64, which: u64) {
         work.into_iter().for_each(&mut put);
         let links = [&mut gpu.pcie_rx, &mut gpu.pcie, &mut gpu.nvlink, &mut gpu.swing, &mut gpu.memory];
         links.into_iter().for_each(&mut put);
-        [&mut gpu.memory_swing, &mut gpu.memory_peak, &mut gpu.clock, &mut gpu.clocks_held, &mut gpu.power]
-            .into_iter()
-            .for_each(&mut put);
+        let card = [&mut gpu.memory_swing, &mut gpu.memory_peak, &mut gpu.clock, &mut gpu.clocks_held, &mut gpu.power];
+        card.into_iter().for_each(&mut put);
+        put(&mut gpu.lanes);
+        gpu.lanes_most = if which & 4 == 4 { Some(number) } else { gpu.lanes_most };
     }
     for one in &mut seen.containers {
         let cpu = [&mut one.cores, &mut one.throttled, &mut one.pressure, &mut one.io_pressure, &mut one.network];
         cpu.into_iter().for_each(&mut put);
+        [&mut one.node_iowait, &mut one.network_of_peak, &mut one.rdma].into_iter().for_each(&mut put);
         one.limit = if which & 1 == 1 { Some(number) } else { one.limit };
     }
     for one in &mut seen.servers {
@@ -63,8 +65,10 @@ fn absurd(seen: &mut Evidence, number: f64, which: u64) {
         let lengths = [&mut one.prompt_spread, &mut one.output_tokens, &mut one.output_cap, &mut one.progress];
         lengths.into_iter().for_each(&mut put);
     }
+    put(&mut seen.own.throughput);
     for one in &mut seen.trainers {
-        [&mut one.step_seconds, &mut one.data_wait_seconds, &mut one.throughput].into_iter().for_each(&mut put);
+        let rates = [&mut one.step_seconds, &mut one.data_wait_seconds, &mut one.throughput, &mut one.steps];
+        rates.into_iter().for_each(&mut put);
         one.loss = Some(Trend::Moved { first: number, last: if which & 2 == 2 { number } else { 1.0 } });
     }
 }
@@ -133,6 +137,7 @@ proptest! {
         blank.containers.iter_mut().for_each(|one| one.exits = Exits::default());
         blank.ended.clear();
         blank.trainers.iter_mut().for_each(|one| (one.loss, one.quality) = (None, None));
+        (blank.own.progress, blank.own.quality) = (None, None);
 
         prop_assert!(!matches!(judge(&blank).lean, Lean::Refuse(_)));
     }

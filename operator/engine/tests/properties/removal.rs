@@ -7,7 +7,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use wellfed_engine::evidence::{ContainerEvidence, Evidence, Exits, GpuEvidence, ServerEvidence, TrainerEvidence};
+use wellfed_engine::evidence::{
+    ContainerEvidence, Evidence, Exits, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence,
+};
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Lean;
 use wellfed_engine::reading::{ReadFailure, Reading};
@@ -64,14 +66,13 @@ fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
     if let Some(trainer) = seen.trainers.get_mut(which % trainers) {
         lose_of_trainer(trainer, what);
     }
+    lose_of_own(&mut seen.own, what);
     match what {
         17 => seen.gpus.clear(),
         // That they are there, and on shared GPUs, the API says and not a sample.
-        18 => seen.containers.iter_mut().for_each(|one| {
-            *one = ContainerEvidence { shared: one.shared, ..ContainerEvidence::default() };
-        }),
+        18 => seen.containers.iter_mut().for_each(|one| (0..LOSSES).for_each(|what| lose_of_container(one, what))),
         19 => seen.covered /= 2,
-        71 if !seen.ended.is_empty() => {
+        87 if !seen.ended.is_empty() => {
             let ended = seen.ended.len();
             seen.ended.remove(which % ended);
         }
@@ -93,13 +94,13 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         9 => halve(&mut gpu.sm, 1.0),
         10 => halve(&mut gpu.pcie_rx, 1e12),
         20 => (gpu.power, gpu.power_lost) = (None, gpu.power_lost || gpu.power.is_some()),
-        21 => gpu.clocks_held = None,
+        21 => (gpu.clocks_held, gpu.clock_events) = (None, None),
         22 => halve(&mut gpu.power, 2.0),
         23 => halve(&mut gpu.dram, 1.0),
         24 => halve(&mut gpu.tensor, 1.0),
         37 => gpu.swing = None,
-        38 => gpu.nvlink = None,
-        39 => gpu.pcie = None,
+        38 => (gpu.nvlink, gpu.nvlink_lost) = (None, gpu.nvlink_lost || gpu.nvlink.is_some()),
+        39 => (gpu.pcie, gpu.pcie_lost) = (None, gpu.pcie_lost || gpu.pcie.is_some()),
         40 => gpu.memory = None,
         41 => gpu.clock = None,
         42 => halve(&mut gpu.swing, 0.5),
@@ -109,7 +110,13 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         46 => halve(&mut gpu.clocks_held, 1.0),
         47 => (gpu.memory_swing, gpu.memory_peak, gpu.fp32) = (None, None, None),
         48 => halve(&mut gpu.pcie, 1.0),
-        70 => gpu.product = None,
+        69 => gpu.lanes = None,
+        70 => halve(&mut gpu.lanes, 32.0),
+        71 => {
+            (gpu.lanes_most, gpu.lanes_most_lost) = (None, gpu.lanes_most_lost || gpu.lanes_most.is_some());
+        }
+        72 => gpu.xid = None,
+        85 => gpu.product = None,
         _ => {}
     }
 }
@@ -122,13 +129,27 @@ fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
         14 => container.pressure = None,
         15 => halve(&mut container.cores, 1_000.0),
         16 => halve(&mut container.throttled, 1.0),
-        25 => container.io_pressure = None,
+        25 => {
+            let lost = container.io_pressure_lost || container.io_pressure.is_some();
+            (container.io_pressure, container.io_pressure_lost) = (None, lost);
+        }
         26 => halve(&mut container.io_pressure, 1.0),
-        49 => container.network = None,
+        49 => {
+            let lost = container.network_lost || container.network.is_some();
+            (container.network, container.network_lost, container.network_of_peak) = (None, lost, None);
+        }
         50 => halve(&mut container.network, 1e12),
         51 => container.exits = Exits::default(),
         52 => halve(&mut container.pressure, 1.0),
-        69 => container.at_hand = None,
+        73 => container.node_iowait = None,
+        74 => halve(&mut container.node_iowait, 1.0),
+        75 => {
+            let lost = container.network_peak_lost || container.network_of_peak.is_some();
+            (container.network_of_peak, container.network_peak_lost) = (None, lost);
+        }
+        76 => container.rdma = None,
+        77 => halve(&mut container.rdma, 1.0),
+        86 => container.at_hand = None,
         _ => {}
     }
 }
@@ -175,13 +196,26 @@ fn lose_of_trainer(trainer: &mut TrainerEvidence, what: u8) {
         65 => halve(&mut trainer.step_seconds, 100.0),
         66 => halve(&mut trainer.data_wait_seconds, 100.0),
         67 => halve(&mut trainer.throughput, 1e6),
-        68 => (60..=64).for_each(|what| lose_of_trainer(trainer, what)),
+        68 => [60, 61, 62, 63, 64, 78].into_iter().for_each(|what| lose_of_trainer(trainer, what)),
+        78 => (trainer.steps, trainer.steps_lost) = (None, trainer.steps_lost || trainer.steps.is_some()),
+        79 => halve(&mut trainer.steps, 10.0),
+        _ => {}
+    }
+}
+
+fn lose_of_own(own: &mut OwnEvidence, what: u8) {
+    match what {
+        80 => (own.throughput, own.throughput_lost) = (None, own.throughput_lost || own.throughput.is_some()),
+        81 => (own.progress, own.progress_lost) = (None, own.progress_lost || own.progress.is_some()),
+        82 => (own.quality, own.quality_lost) = (None, own.quality_lost || own.quality.is_some()),
+        83 => halve(&mut own.throughput, 1e6),
+        84 => (80..=82).for_each(|what| lose_of_own(own, what)),
         _ => {}
     }
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 72;
+const LOSSES: u8 = 88;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -251,8 +285,11 @@ proptest! {
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone, or of those whose product is known; what a pod on a shared GPU counts that is its own again once the
     /// GPU's row is lost; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
-    /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`;
-    /// `most_containers` over those too that only ended, `GpuOutOfMemory` over all that ended.
+    /// `loss_lost`; `outranked` that falls back to the trainers where the signal is lost; `rests` or `no_traffic` without what is
+    /// lost, `Moves::rate` or `Moves::level` likewise; `blind` that does not look at what is covered; `works_unseen` without
+    /// `power_lost`, or on the engine's `high`; `io_wait` without `io_pressure_lost`, `over_network` without `network_peak_lost`,
+    /// `full_lanes` without `lanes_most_lost` or with `wider` over the GPUs seen alone; `most_containers` over those too that only
+    /// ended, `GpuOutOfMemory` over all that ended.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
         if refuses(judge(&seen).lean) {
@@ -264,6 +301,25 @@ proptest! {
             of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
             let after = judge(&fewer).lean;
             prop_assert!(!refuses(after), "{what} of {of:?}: {after:?}\n{fewer:#?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// SMs, memory bandwidth, tensor pipe, power, KV cache, answers, work and steps speak against causes, or tell where they
+    /// are low. Kills: a judge that does not ask `hides`, `NEARLY_NONE` that is none.
+    #[test]
+    fn a_source_that_speaks_against_causes_lets_nothing_pass_by_its_loss(seen in any_evidence()) {
+        if !refuses(judge(&seen).lean) {
+            return Ok(());
+        }
+        for (what, of) in [3, 4, 5, 20, 30, 31, 62, 78, 80].into_iter().flat_map(|what| [(what, 0..1), (what, 0..7)]) {
+            let mut fewer = seen.clone();
+            of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
+            let after = judge(&fewer).lean;
+            prop_assert!(after != Lean::Allow, "{what} of {of:?}\n{fewer:#?}");
         }
     }
 }

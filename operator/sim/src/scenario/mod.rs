@@ -16,7 +16,7 @@ mod training;
 pub use arrivals::{Arrivals, Rate, Step, Trace};
 pub use load::ScenarioError;
 pub use memory::{Crash, End, Footprint};
-pub use model::{Llm, Model, Service, Tokenizer};
+pub use model::{Llm, LlmServer, Model, Service, Tokenizer};
 pub use nodes::{Capacity, Cloud, NodeGroup, NodeTaint};
 pub use series::{Curve, Series};
 pub use serving::{Batch, MaxTokens, Router};
@@ -46,6 +46,9 @@ pub struct Scenario {
     /// The kubelet's cAdvisor.
     #[serde(default)]
     pub cadvisor: Cadvisor,
+    /// `node_exporter`'s settings.
+    #[serde(default)]
+    pub node_exporter: NodeExporter,
     /// Serve only nodes with these labels; none means every node with GPUs.
     #[serde(default)]
     pub node_selector: BTreeMap<String, String>,
@@ -106,6 +109,14 @@ impl Default for Cadvisor {
     fn default() -> Self {
         Self { interval: Span::millis(10_000), pressure: true }
     }
+}
+
+/// `node_exporter`'s settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct NodeExporter {
+    /// Pods reach each other over RDMA: their traffic shows at the ports of their node, and in no container's network.
+    pub rdma: bool,
 }
 
 /// When the scenario's clock starts. Until then pods load and idle, nothing arrives and nothing changes.

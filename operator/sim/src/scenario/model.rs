@@ -16,6 +16,16 @@ pub enum Model {
     Service(Service),
 }
 
+/// Model servers that batch while they run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LlmServer {
+    /// vLLM.
+    #[default]
+    Vllm,
+    /// Hugging Face's text-generation-inference.
+    Tgi,
+}
+
 /// Continuous batching on one replica. One iteration takes
 /// `prefillFixedMs + prefillMsPerToken × new prompt tokens` (if any) `+ decodeFixedMs + decodeMsPerSequence × batch`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +55,9 @@ pub struct Llm {
     pub weights_gib: f64,
     /// The CPU stage in front of the engine.
     pub tokenizer: Tokenizer,
+    /// Whose metrics the server shows; it works alike whichever.
+    #[serde(default)]
+    pub server: LlmServer,
     /// Cores that the CPU stages of all replicas share, since their pods are packed on the same nodes; none means that
     /// each has its own.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! What is known of a pod's GPUs.
 
 use super::{Samples, busier};
+use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
@@ -10,6 +11,9 @@ use wellfed_engine::span::Span;
 
 /// What an exporter reads with one call: where it is stuck, all of it stands still.
 const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric::Dram, Metric::Tensor];
+/// Both ways of a link.
+const NVLINK: [Metric; 2] = [Metric::NvlinkRx, Metric::NvlinkTx];
+const PCIE: [Metric; 2] = [Metric::PcieRx, Metric::PcieTx];
 /// Samples of a number that stands still before it is called frozen.
 const FROZEN_FROM: usize = 3;
 /// Samples at the end that stand still, power too, before the whole exporter is called stuck.
@@ -20,12 +24,14 @@ const POWER_MOVES: f64 = 0.05;
 const LARGEST_SWING: f64 = 0.5;
 
 impl History {
-    /// The GPUs that the pod had in any of the looks, in the order of their names.
+    /// The GPUs that the pod had in any of the looks, in the order of their names. Its model's weights take `weights`
+    /// gigabytes of each.
     pub(super) fn add_gpus<'a>(
         &'a self,
         evidence: &mut Evidence,
         pod: Option<(Id, &WatchedPod)>,
         looks: &[&'a Look],
+        weights: Option<f64>,
         samples: &mut Samples<'a>,
     ) {
         let Some((pod, watched)) = pod else { return };
@@ -35,7 +41,8 @@ impl History {
         for board in boards {
             samples.turn(looks, Subject::Gpu, Some(pod), Some(board));
             let shared = watched.shared || self.is_shared(board, pod, watched.ready_since);
-            evidence.gpus.push(GpuEvidence { shared, ..self.gpu(board, samples) });
+            let weights = weights.zip(self.gigabytes(board)).map(|(weights, all)| weights / all);
+            evidence.gpus.push(GpuEvidence { shared, weights, ..self.gpu(board, samples) });
         }
     }
 
@@ -43,18 +50,23 @@ impl History {
         let whole = !self.boards.name(board).contains('/');
         let product = self.product(board).filter(|_| whole);
         let power = self.power(board, samples).filter(|_| whole);
+        let mut link = |peak: Option<f64>, ways: [Metric; 2]| {
+            of_peak(busier(samples.mean(ways[0]), samples.mean(ways[1]))?, peak?)
+        };
+        let nvlink = link(product.and_then(|product| product.nvlink), NVLINK);
+        let pcie = link(product.and_then(|product| product.pcie), PCIE);
+        // Without a peak there was never a share of it to lose.
+        let lost = |share: Option<Span>, peak: Option<f64>, ways: [Metric; 2]| {
+            share.is_none() && peak.is_some() && ways.into_iter().any(|way| self.ever(board, way))
+        };
         let measured = GpuEvidence {
             // Of a MIG instance these are the whole board's, which others use too.
             power,
             power_lost: whole && power.is_none() && self.knew_power(board),
-            nvlink: product.and_then(|product| {
-                let traffic = busier(samples.mean(Metric::NvlinkRx), samples.mean(Metric::NvlinkTx));
-                of_peak(traffic?, product.nvlink?)
-            }),
-            pcie: product.and_then(|product| {
-                let traffic = busier(samples.mean(Metric::PcieRx), samples.mean(Metric::PcieTx));
-                of_peak(traffic?, product.pcie?)
-            }),
+            nvlink,
+            nvlink_lost: lost(nvlink, product.and_then(|product| product.nvlink), NVLINK),
+            pcie,
+            pcie_lost: lost(pcie, product.and_then(|product| product.pcie), PCIE),
             pcie_rx: samples.mean(Metric::PcieRx),
             memory: samples.mean(Metric::Memory),
             memory_peak: samples.peak(Metric::MemoryPeak),
@@ -62,6 +74,11 @@ impl History {
             clock: samples.mean(Metric::Clock),
             product: self.model(board),
             clocks_held: samples.mean(Metric::ClocksHeld),
+            clock_events: samples.mean(Metric::ClockEvents),
+            lanes: samples.mean(Metric::PcieLanes),
+            lanes_most: samples.each(Metric::PcieLanesMost).reduce(f64::max),
+            lanes_most_lost: self.has_lost(board, Metric::PcieLanesMost, samples),
+            xid: xid(samples),
             ..GpuEvidence::default()
         };
         let activity = if self.ever(board, Metric::Power) && is_frozen(samples) {
@@ -87,8 +104,18 @@ impl History {
         if whole { seen } else { without_the_boards(&seen) }
     }
 
+    /// Of a whole board of a known product.
+    fn gigabytes(&self, board: Id) -> Option<f64> {
+        let whole = !self.boards.name(board).contains('/');
+        self.product(board).filter(|_| whole).and_then(Board::gigabytes)
+    }
+
     fn ever(&self, board: Id, metric: Metric) -> bool {
         self.looks.back().is_some_and(|last| self.measured_gpu(board, metric, last.at))
+    }
+
+    fn has_lost(&self, board: Id, metric: Metric, samples: &Samples<'_>) -> bool {
+        samples.each(metric).next().is_none() && self.ever(board, metric)
     }
 
     /// Whether its power over a limit was known lately.
@@ -121,7 +148,17 @@ fn activity(samples: &mut Samples<'_>) -> GpuEvidence {
 
 /// Of a MIG instance the exporter sends these of the board, which others use too, and a utilisation that reads zero.
 fn without_the_boards(instance: &GpuEvidence) -> GpuEvidence {
-    GpuEvidence { util: None, pcie_rx: None, clock: None, clocks_held: None, ..*instance }
+    GpuEvidence { util: None, pcie_rx: None, clock: None, clocks_held: None, clock_events: None, ..*instance }
+}
+
+/// An error that appeared within the window: the number that the exporter shows never clears, so only a change tells, and
+/// the same error twice does not show.
+fn xid(samples: &Samples<'_>) -> Option<u16> {
+    let mut known = samples.each(Metric::Xid);
+    let mut last = known.next()?;
+    let appeared = known.filter(|value| std::mem::replace(&mut last, *value).to_bits() != value.to_bits());
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // believed up to four digits
+    appeared.filter(|value| *value >= 1.0).last().map(|value| value as u16)
 }
 
 /// A link's traffic over its peak. More than the peak is a counter that counts something else.

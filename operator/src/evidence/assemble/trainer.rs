@@ -17,6 +17,7 @@ impl History {
         let tokens = ever(Metric::TrainedTokens) && !ever(Metric::Throughput);
         let work = if tokens { Metric::TrainedTokens } else { Metric::Throughput };
         let (data_wait_seconds, throughput) = (data_wait(samples, step_seconds), samples.mean(work));
+        let steps = samples.mean(Metric::Steps);
         let (loss, quality) = (trend(samples, Metric::Loss), trend(samples, Metric::Quality));
         TrainerEvidence {
             step_seconds,
@@ -25,6 +26,8 @@ impl History {
             throughput,
             throughput_lost: throughput.is_none() && ever(work),
             tokens,
+            steps,
+            steps_lost: steps.is_none() && ever(Metric::Steps),
             loss,
             quality,
             loss_lost: loss.is_none() && ever(Metric::Loss),
@@ -46,21 +49,27 @@ fn data_wait(samples: &mut Samples<'_>, step: Option<Span>) -> Option<Span> {
     waited.or_else(|| samples.mean(Metric::DataWaitSeconds))
 }
 
-/// How a number moved. None where a sample of either end is missing: one that is gone must not make a plateau.
+/// How a number moved.
 fn trend(samples: &Samples<'_>, metric: Metric) -> Option<Trend> {
     let at = |row: &Option<super::Row<'_>>| row.as_ref()?.get(metric.column());
-    if at(samples.rows.last()?)?.to_bits() == DIVERGED.to_bits() {
+    trend_of(&samples.rows.iter().map(at).collect::<Vec<_>>(), samples.expected)
+}
+
+/// How a number moved, by its value at each look, oldest first. None where a sample of either end is missing: one that is gone
+/// must not make a plateau.
+pub fn trend_of(looks: &[Option<f64>], expected: usize) -> Option<Trend> {
+    if (*looks.last()?)?.to_bits() == DIVERGED.to_bits() {
         return Some(Trend::Diverged);
     }
-    let third = samples.expected.div_ceil(3);
+    let third = expected.div_ceil(3);
     // Looks that were never taken leave no place, so the ends can't be told then.
-    if samples.rows.len() < samples.expected || samples.rows.len() < 2 * third {
+    if looks.len() < expected || looks.len() < 2 * third {
         return None;
     }
-    let mean = |rows: &[Option<super::Row<'_>>]| {
-        let sum = rows.iter().map(at).sum::<Option<f64>>()?;
-        Some(sum / rows.len() as f64).filter(|mean| mean.is_finite())
+    let mean = |looks: &[Option<f64>]| {
+        let sum = looks.iter().copied().sum::<Option<f64>>()?;
+        Some(sum / looks.len() as f64).filter(|mean| mean.is_finite())
     };
-    let (first, last) = (mean(&samples.rows[..third])?, mean(&samples.rows[samples.rows.len() - third..])?);
+    let (first, last) = (mean(&looks[..third])?, mean(&looks[looks.len() - third..])?);
     Some(Trend::Moved { first, last })
 }

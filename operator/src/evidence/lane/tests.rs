@@ -115,7 +115,7 @@ async fn the_matchers_of_gpus_are_in_questions_about_gpus_alone() {
     lane.config.gpu_matchers = BTreeMap::from([("job".to_owned(), "dcgm-exporter".to_owned())]);
 
     for metric in Metric::ALL {
-        let Some(question) = metric.query("60s", &lane.config.trainer) else { continue };
+        let Some(question) = metric.query("60s", &lane.config) else { continue };
         let query = lane.of_exporters(&question, metric).unwrap();
         let selectors = promql::ages(&query);
         let kept = selectors.iter().filter(|selector| selector.contains(r#"job="dcgm-exporter""#)).count();
@@ -149,4 +149,44 @@ fn attribution_is_missing_where_no_pod_that_wants_to_grow_shows_a_gpu_in_the_las
     assert!(!shows_none(&two, &seen(&["b"])), "one of them does");
     assert!(!shows_none(&[watched(0, &[])], &seen(&["other"])), "nobody should");
     assert!(!shows_none(&[], &seen(&[])));
+}
+
+#[tokio::test]
+async fn the_matchers_of_nodes_are_in_questions_about_nodes_alone_which_are_never_recorded() {
+    let mut lane = lane(|_| (StatusCode::OK, NONE), true).await;
+    lane.config.node_matchers = BTreeMap::from([("job".to_owned(), "node-exporter".to_owned())]);
+
+    for metric in [Metric::NodeName, Metric::Iowait, Metric::RdmaRx, Metric::LinkSpeed] {
+        let query = lane.of_exporters(&metric.query("60s", &lane.config).unwrap(), metric).unwrap();
+        assert!(promql::ages(&query).iter().all(|one| one.contains(r#"job="node-exporter""#)), "{}", query.text());
+        assert_eq!(recorded::name(metric), None);
+    }
+    let cores = Metric::Cores.query("60s", &lane.config).unwrap();
+    assert!(!lane.of_exporters(&cores, Metric::Cores).unwrap().text().contains("node-exporter"));
+}
+
+#[tokio::test]
+async fn looks_a_minute_apart_ask_over_two_scrapes_where_scrapes_are_a_minute_apart() {
+    let answer =
+        |asked: &str| (StatusCode::OK, if asked.contains("%5B2m%5D") || asked.contains("[2m]") { ONE } else { NONE });
+    let mut lane = lane(answer, false).await;
+    let seen = async |lane: &Lane| lane.look(Timestamp::now(), &mut Told::default()).await.unwrap();
+
+    assert_eq!(value(&seen(&lane).await, Metric::Cores), None);
+    lane.config.scrape_interval = Some(wellfed_crds::GoDuration("60s".into()));
+    assert_eq!(seen(&lane).await.series(Metric::Cores), 1);
+}
+
+#[tokio::test]
+async fn what_was_recorded_in_another_unit_or_under_other_names_is_asked_for_directly() {
+    let answer = |asked: &str| (StatusCode::OK, if asked.contains("wellfed") { NONE } else { ONE });
+    let mut lane = lane(answer, true).await;
+    lane.config.units = BTreeMap::from([("DCGM_FI_PROF_SM_UTIL_RATIO".to_owned(), crate::config::Unit::Percent)]);
+    let mut told = Told::default();
+
+    lane.look(Timestamp::now(), &mut told).await.unwrap();
+
+    let missed = told.not_recorded();
+    assert!(!missed.contains(&Metric::Sm) && missed.contains(&Metric::Dram), "{missed:?}");
+    assert!(!missed.contains(&Metric::Iowait), "nodes are never recorded");
 }

@@ -32,6 +32,48 @@ fn a_link_is_as_busy_as_its_busier_direction() {
 }
 
 #[test]
+fn a_link_or_a_network_that_was_measured_and_is_missing_is_lost() {
+    let all = [
+        (Metric::NvlinkRx, 9.0e9),
+        (Metric::NvlinkTx, 9.0e9),
+        (Metric::PcieRx, 1.0e9),
+        (Metric::PcieTx, 1.0e9),
+        (Metric::NetworkRx, 1.0e6),
+    ];
+    let rest = [(Metric::Engine, 0.5)];
+    let before = seen(vec![said(1, &all)]);
+    let after = seen(vec![said(1, &all), said(2, &rest)]);
+    let lost = |seen: &Evidence| (seen.gpus[0].nvlink_lost, seen.gpus[0].pcie_lost, seen.containers[0].network_lost);
+
+    assert_eq!(lost(&before), (false, false, false));
+    assert_eq!(lost(&after), (true, true, true));
+    assert_eq!(lost(&seen(vec![said(1, &rest)])), (false, false, false), "never measured");
+}
+
+/// 14 GB of weights on an H100 of 80 GB.
+#[test]
+fn weights_are_a_share_of_the_memory_of_the_product() {
+    let slices = || vec![said(1, &[(Metric::Engine, 0.5), (Metric::Power, 200.0)])];
+    let share = |weights| {
+        let workload = Watched { weights, ..watched(0, &[("a", -60)]) };
+        history(slices()).evidence(&workload).unwrap().gpus[0].weights
+    };
+
+    assert_eq!(share(Some(14.0)), Some(0.175));
+    assert_eq!(share(None), None);
+}
+
+#[test]
+fn steps_are_counted_and_lost_as_work_is() {
+    let trainer = |slices| seen(slices).trainers[0];
+    let counted = trainer(vec![said(1, &[(Metric::Steps, 0.5)])]);
+    let gone = trainer(vec![said(1, &[(Metric::Steps, 0.5)]), said(2, &[(Metric::Engine, 0.5)])]);
+
+    assert_eq!((counted.steps, counted.steps_lost), (Some(Span::exact(0.5)), false));
+    assert_eq!((gone.steps, gone.steps_lost), (None, true));
+}
+
+#[test]
 fn links_of_an_unknown_product_have_no_share() {
     let mut slice = Slice::ending(at(1));
     let unknown = [("namespace", "demo"), ("pod", "a"), ("UUID", "g"), ("modelName", "NVIDIA Z900")];

@@ -56,6 +56,7 @@ impl Prometheus {
             replicas: 1,
             now: Timestamp::now(),
             stale_after: SignedDuration::from_mins(2),
+            signed: false,
         };
         let signal = PrometheusSignal { ask, kind: SignalType::External, rows: BTreeMap::new() };
         let SignalValue::External(reading) = signal.read(&seen) else { panic!("one number") };

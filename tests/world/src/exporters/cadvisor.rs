@@ -63,8 +63,8 @@ const CONTAINER: [Family; 8] = [
 /// What families of pressure are called; kernels without it have none.
 const PRESSURE: &str = "container_pressure_";
 
-/// The page of a node with these pods, with or without `pressure`.
-pub fn page(pods: &[(&PodView, Ledger)], pressure: bool) -> String {
+/// The page of a node with these pods, with or without `pressure`, and without traffic that goes over `rdma`.
+pub fn page(pods: &[(&PodView, Ledger)], pressure: bool, rdma: bool) -> String {
     let ids: Vec<(String, String)> = pods.iter().map(|(pod, _)| ids(pod)).collect();
     let mut text = Text::default();
     let shown = |family: &&Family| pressure || !family.0.starts_with(PRESSURE);
@@ -79,12 +79,12 @@ pub fn page(pods: &[(&PodView, Ledger)], pressure: bool) -> String {
             text.sample(name, &labels, value);
         }
     }
-    network(&mut text, pods, &ids);
+    network(&mut text, pods, &ids, rdma);
     text.finish()
 }
 
 /// Network counters belong to the pod, hence no container.
-fn network(text: &mut Text, pods: &[(&PodView, Ledger)], ids: &[(String, String)]) {
+fn network(text: &mut Text, pods: &[(&PodView, Ledger)], ids: &[(String, String)], rdma: bool) {
     type Value = fn(&Ledger) -> f64;
     let families: [(&str, &str, Value); 2] = [
         ("container_network_receive_bytes_total", "Cumulative count of bytes received", |ledger| {
@@ -105,7 +105,7 @@ fn network(text: &mut Text, pods: &[(&PodView, Ledger)], ids: &[(String, String)
                 ("namespace", &pod.namespace),
                 ("pod", &pod.name),
             ];
-            text.sample(name, &labels, value(ledger).round());
+            text.sample(name, &labels, if rdma { 0.0 } else { value(ledger).round() });
         }
     }
 }

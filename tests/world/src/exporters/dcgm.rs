@@ -67,7 +67,9 @@ static SM_ACTIVE: Field = Field(
 );
 
 /// Further fields that must be added by hand.
-static FURTHER: [Field; 5] = [
+static FURTHER: [Field; 7] = [
+    Field("DCGM_FI_DEV_PCIE_LINK_WIDTH", Kind::Gauge, "PCIe current link width.", |_, _| LANES),
+    Field("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", Kind::Gauge, "PCIe max link width.", |_, _| LANES),
     Field(
         "DCGM_FI_PROF_NVLINK_TX_BYTES",
         Kind::Gauge,
@@ -90,6 +92,8 @@ static FURTHER: [Field; 5] = [
         Product::named(&rack.product).power_limit
     }),
 ];
+/// Lanes of each card.
+const LANES: f64 = 16.0;
 /// Bits of the clock event reasons: nothing runs, and heat as the driver sees it.
 const REASONS: (f64, f64) = (1.0, 32.0);
 

@@ -3,6 +3,7 @@
 pub mod cadvisor;
 pub mod dcgm;
 pub mod disguise;
+pub mod node;
 pub mod pod;
 pub mod queue;
 pub mod text;

@@ -2,7 +2,7 @@
 
 use super::text::{Kind, Text};
 use crate::{
-    scenario::{Llm, Model},
+    scenario::{Llm, LlmServer, Model},
     sim::{
         Running, State,
         llm::Engine,
@@ -14,7 +14,13 @@ use crate::{
 /// The page of the pod `uid`; `None` while its server does not answer yet.
 pub fn page(workload: &Running, uid: &str) -> Option<String> {
     match (&workload.spec.model, &workload.state) {
-        (Model::Llm(llm), State::Llm(pool)) => Some(vllm(llm, pool.engines.get(uid)?)),
+        (Model::Llm(llm), State::Llm(pool)) => {
+            let engine = pool.engines.get(uid)?;
+            Some(match llm.server {
+                LlmServer::Vllm => vllm(llm, engine),
+                LlmServer::Tgi => tgi(engine),
+            })
+        }
         (_, State::Training(run)) => Some(training(run.progress.get(uid)?, run)),
         (_, State::Service(pool)) => match pool.batchers.get(uid) {
             Some(batcher) => Some(triton(&workload.spec.name, batcher)),
@@ -64,6 +70,25 @@ fn vllm(llm: &Llm, engine: &Engine) -> String {
     ];
     for (name, help, histogram) in histograms {
         text.histogram(name, help, &labels, histogram);
+    }
+    text.finish()
+}
+
+/// The names of text-generation-inference (huggingface.co/docs/text-generation-inference/reference/metrics).
+fn tgi(engine: &Engine) -> String {
+    let mut text = Text::default();
+    text.one("tgi_batch_current_size", Kind::Gauge, "Current batch size", &[], engine.running.len() as f64)
+        .one("tgi_queue_size", Kind::Gauge, "Current queue size", &[], engine.waiting.len() as f64)
+        .one("tgi_request_count", Kind::Counter, "Total number of requests", &[], engine.finished as f64);
+    let histograms = [
+        ("tgi_request_queue_duration", "Time spent in the queue per request", &engine.queue_time),
+        ("tgi_request_duration", "Total time spent processing the request (e2e latency)", &engine.whole),
+        ("tgi_request_input_length", "Input token length per request", &engine.prompts),
+        ("tgi_request_generated_tokens", "Generated tokens per request", &engine.answers),
+        ("tgi_request_max_new_tokens", "Maximum new tokens per request", &engine.caps),
+    ];
+    for (name, help, histogram) in histograms {
+        text.histogram(name, help, &[], histogram);
     }
     text.finish()
 }
