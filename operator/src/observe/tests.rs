@@ -87,3 +87,29 @@ fn a_pod_is_judged_by_the_container_of_its_own_target() {
         pods.iter().map(|pod| (pod.name.as_str(), pod.container.as_str(), pod.cpu_limit, pod.gpus)).collect();
     assert_eq!(seen, [("spot-1", "vllm", Some(8.0), 1), ("owned-1", "server", None, 1)]);
 }
+
+#[test]
+fn a_node_is_a_workloads_own_while_no_other_pod_asks_for_a_gpu_there() {
+    let pod = |name: &str, node: &str, gpus: u32, phase: &str| {
+        let limits = json!({ "nvidia.com/gpu": gpus.to_string() });
+        let container = json!({ "name": "main", "resources": { "limits": limits } });
+        let pod = json!({ "metadata": { "name": name }, "status": { "phase": phase },
+            "spec": { "nodeName": node, "containers": [container] } });
+        Arc::new(serde_json::from_value::<SlimPod>(pod).unwrap())
+    };
+    let pods = vec![
+        pod("alone", "n1", 4, "Running"),
+        pod("beside", "n2", 4, "Running"),
+        pod("after", "n3", 4, "Running"),
+        pod("otherwise", "n4", 0, "Running"),
+        pod("ended", "n2", 4, "Failed"),
+    ];
+    let mut catalog = Catalog { pods: HashMap::from([(target_key("train"), pods)]), ..Catalog::default() };
+    // Of a pod that ended nothing is asked for any more.
+    catalog.gpus_asked = [("n1", 4), ("n2", 8), ("n3", 4)].map(|(node, gpus)| (node.to_owned(), gpus)).into();
+
+    let nodes = whereabouts(&[(target_key("train"), Target::default())], &catalog);
+
+    let own = ["alone", "beside", "after", "otherwise"].map(|pod| (nodes[pod].name.as_str(), nodes[pod].own));
+    assert_eq!(own, [("n1", true), ("n2", false), ("n3", true), ("n4", false)]);
+}
