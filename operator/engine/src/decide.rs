@@ -61,7 +61,8 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let mut memory = noted(workload, raw, all_known, now);
 
     let paced = trace.take(Step::Stabilise, steps::stabilise(wanted, current, &policy.behavior, &memory, now));
-    memory.gate.look(workload, memory.demand_above_since, now);
+    let backlog = memory.backlog_since.map(|since| since.0);
+    memory.gate.look(workload, (memory.demand_above_since.is_some(), backlog), now);
     let pleas = steps::Pleas::of(workload, &memory, now);
     let (within, bounded) = bounded(paced, workload, &memory, &pleas);
     let bounded = trace.take(Step::Bounds, bounded);
@@ -78,7 +79,8 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let verdict = if within > current { verdict } else { memory.gate.last_said(&policy.gate) };
     // What the pace, the maximum or a ceiling holds back is demand all the same: evidence on it is still looked for, and
     // what was added last is still on trial.
-    memory.settle(workload, wanted, &spilled, now);
+    memory.note_demand(workload, (wanted, all_known), now);
+    memory.settle(workload, &spilled, now);
     Decision {
         id: workload.id.clone(),
         current,
@@ -93,14 +95,12 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     }
 }
 
-/// The wish within minimum and maximum, and below a ceiling of the gate that nobody overrides; a latency objective may let
-/// its step pass.
+/// The wish within minimum and maximum, and below a ceiling of the gate against which no plea is heard.
 fn bounded(want: Replicas, workload: &Workload, memory: &Memory, pleas: &steps::Pleas<'_>) -> (Replicas, StepResult) {
     let policy = &workload.policy;
     let within = steps::bounds(want, policy.min, policy.max);
-    let enforced = policy.gate.mode == GateMode::Enforce && pleas.user.is_none();
     match &memory.gate.ceiling {
-        Some(ceiling) if enforced => {
+        Some(ceiling) if policy.gate.mode == GateMode::Enforce => {
             let (after, current) = (within.after, workload.current());
             (after, steps::under_ceiling(within, ceiling, (current, policy.min), &policy.gate, pleas))
         }

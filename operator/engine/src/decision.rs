@@ -314,7 +314,7 @@ impl Decision {
     /// itself does.
     pub fn paused(workload: &Workload, now: Timestamp) -> Self {
         let mut memory = workload.memory.clone();
-        memory.demand_above_since = None;
+        (memory.demand_above_since, memory.backlog_since) = (None, None);
         memory.breached.clear();
         memory.gate.rest(&workload.policy.gate, now);
         let verdict = memory.gate.last_said(&workload.policy.gate);

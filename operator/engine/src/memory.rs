@@ -31,13 +31,16 @@ pub struct Memory {
     /// Recent shrinkage, for rate policies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub downs: Vec<Change>,
-    /// Since when demand exceeds the replicas, without a pause.
+    /// Since when demand has not been below its target, having exceeded it: what is seen from then on is evidence.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "jiff::fmt::serde::timestamp::millisecond::optional"
     )]
     pub demand_above_since: Option<Timestamp>,
+    /// Since when demand exceeds the replicas, without a pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog_since: Option<Moment>,
     /// Latency objectives that are exceeded while every replica is Ready, and since when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub breached: BTreeMap<SignalName, Moment>,
@@ -61,6 +64,7 @@ impl Default for Memory {
             ups: Vec::new(),
             downs: Vec::new(),
             demand_above_since: None,
+            backlog_since: None,
             breached: BTreeMap::new(),
             gate: GateMemory::default(),
             short: BTreeMap::new(),

@@ -1,9 +1,9 @@
 //! What a decision leaves behind for the next one.
 
 use crate::changes;
-use crate::decision::{Decision, Reason, Step};
+use crate::decision::{Decision, Reason, Step, StepRecord};
 use crate::memory::{Adoption, Change, Memory, Moment};
-use crate::policy::Behavior;
+use crate::policy::{Behavior, OnUnknown};
 use crate::steps::breached;
 use crate::units::{PoolName, Replicas};
 use crate::world::Workload;
@@ -40,12 +40,20 @@ fn adoption(before: Adoption, all_known: bool, window: SignedDuration, now: Time
 }
 
 impl Memory {
-    /// Notes what follows from the numbers of this decision.
-    pub(crate) fn settle(&mut self, workload: &Workload, wanted: Replicas, spilled: &[PoolName], now: Timestamp) {
-        // What was asked for serves nobody before it is Ready: until then demand is as far above its target as it was.
-        let starting = self.demand_above_since.is_some() && wanted > workload.ready();
+    /// Notes how demand stands. What was asked for serves nobody before it is Ready: until then demand is as far above its
+    /// target as it was. Work that piles up as fast as replicas are added is at its target each time it was answered: it
+    /// stays evidence until demand is known to be below.
+    pub(crate) fn note_demand(&mut self, workload: &Workload, (wanted, all_known): (Replicas, bool), now: Timestamp) {
+        let now = Moment::of(now);
+        let starting = self.backlog_since.is_some() && wanted > workload.ready();
         let above = wanted > workload.current() || starting;
-        self.demand_above_since = above.then(|| self.demand_above_since.unwrap_or(Moment::of(now).0));
+        let met = self.demand_above_since.is_some() && all_known && wanted == workload.current();
+        self.backlog_since = above.then(|| self.backlog_since.unwrap_or(now));
+        self.demand_above_since = (above || met).then(|| self.demand_above_since.unwrap_or(now.0));
+    }
+
+    /// Notes what follows from the numbers of this decision.
+    pub(crate) fn settle(&mut self, workload: &Workload, spilled: &[PoolName], now: Timestamp) {
         for (policy, state) in workload.policy.pools.iter().zip(&workload.pools) {
             let name = policy.name_ref();
             if state.live() >= state.asked {
@@ -80,7 +88,8 @@ pub fn remember(decision: &Decision, written: bool, behavior: &Behavior, now: Ti
     memory
 }
 
-/// What let it grow: growth on evidence is put on trial, a latency objective has had its step.
+/// What let it grow: growth that the gate let pass is put on trial, if it is known how well the replicas did before; a
+/// latency objective has had its step.
 fn grown(memory: &mut Memory, decision: &Decision, at: Moment) {
     // It is heard against a ceiling too, by another step than the gate.
     if decision.steps.iter().any(|record| matches!(record.reason, Reason::SloOverride { .. })) {
@@ -88,7 +97,10 @@ fn grown(memory: &mut Memory, decision: &Decision, at: Moment) {
         return;
     }
     let gate = decision.steps.iter().find(|record| record.step == Step::Gate);
-    if matches!(gate.map(|record| &record.reason), Some(Reason::GatePassed { .. })) {
+    let passed = |record: &StepRecord| {
+        matches!(record.reason, Reason::GatePassed { .. } | Reason::GateUnknown { then: OnUnknown::Allow, .. })
+    };
+    if gate.is_some_and(passed) {
         memory.gate.try_growth(decision.current, decision.number, at);
     }
 }

@@ -7,7 +7,8 @@ use wellfed_engine::gate::Verdict;
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::Gap;
 use wellfed_engine::policy::Mode;
-use wellfed_engine::testing::{Scenario, at, latency, server, trainer, unlimited_pool, world};
+use wellfed_engine::reading::Reading;
+use wellfed_engine::testing::{Scenario, at, broken, latency, server, trainer, unlimited_pool, world};
 
 #[test]
 fn every_step_begins_where_the_last_one_ended() {
@@ -114,10 +115,16 @@ fn a_recommendation_is_the_number_that_would_be_written() {
 fn since_when_demand_is_above_the_replicas_is_remembered_without_a_pause() {
     let chat = |wanted| server("chat").running(4).wanting(wanted);
     let above = world().workload(chat(6)).remembered(false).later(60).remembered(false);
-    let since = |scenario: &Scenario| scenario.find("chat").unwrap().memory.demand_above_since;
+    let since = |scenario: &Scenario| {
+        let memory = &scenario.find("chat").unwrap().memory;
+        (memory.demand_above_since, memory.backlog_since.map(|since| since.0))
+    };
+    let unread = server("chat").running(4).signal(broken("load", Reading::Missing));
 
-    assert_eq!(since(&above), Some(wellfed_engine::testing::NOW));
-    assert_eq!(since(&above.becomes(chat(4)).remembered(false)), None);
+    assert_eq!(since(&above), (Some(at(0)), Some(at(0))));
+    assert_eq!(since(&above.clone().becomes(chat(4)).remembered(false)), (Some(at(0)), None), "still at its target");
+    assert_eq!(since(&above.clone().becomes(chat(3)).remembered(false)), (None, None));
+    assert_eq!(since(&above.becomes(unread).remembered(false)), (None, None), "nobody knows where it is");
 }
 
 /// Growth that passes while nothing is known yet must not begin the evidence anew with every step, or it is never judged.
@@ -126,7 +133,7 @@ fn demand_stays_above_until_the_replicas_that_it_asked_for_are_ready() {
     let chat = |ready, starting, wanted| {
         server("chat").pool(unlimited_pool().running(ready).starting(starting, 60)).wanting(wanted)
     };
-    let since = |scenario: &Scenario| scenario.find("chat").unwrap().memory.demand_above_since;
+    let since = |scenario: &Scenario| scenario.find("chat").unwrap().memory.backlog_since.map(|since| since.0);
 
     let asked = world().workload(chat(4, 0, 8)).remembered(true).later(60);
     let starting = asked.becomes(chat(4, 4, 8)).remembered(true).later(60);

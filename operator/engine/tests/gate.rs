@@ -55,6 +55,22 @@ fn a_busy_workload_grows_and_the_rule_that_speaks_for_it_is_named() {
     assert_eq!(decision.findings(), []);
 }
 
+/// A backlog that grows by a tenth now and then is at its target after each replica more, however little that one does.
+#[test]
+fn work_that_piles_up_as_fast_as_replicas_are_added_is_judged_all_the_same() {
+    let piling = |replicas, wanting| starved(server("chat").running(replicas).wanting(wanting));
+    let mut world = world().workload(piling(4, 5)).remembered(true);
+    for replicas in 5..8 {
+        world =
+            world.becomes(piling(replicas, replicas)).after(2).becomes(piling(replicas, replicas + 1)).remembered(true);
+    }
+
+    let decision = world.decision("chat");
+
+    assert_eq!((decision.wanted.0, decision.number.0), (8, 7));
+    assert_eq!(decision.binding(), Step::Gate);
+}
+
 #[test]
 fn it_takes_three_evaluations_in_a_row_to_refuse() {
     let world = world().workload(starved_trainer().on_unknown(OnUnknown::Allow));

@@ -186,7 +186,7 @@ fn inference_is_not_held_by_a_retest() {
 fn what_nobody_looks_for_any_more_is_given_up_after_an_hour_and_then_forgotten() {
     let chat = |wanted| server(NAME).running(4).wanting(wanted);
     let refused = world().workload(starved(chat(8)).template("before")).after(3);
-    let mut met = refused.becomes(chat(4).template("after"));
+    let mut met = refused.becomes(chat(3).template("after"));
     let mut course = Vec::new();
     for minute in 0..240 {
         met = met.later(60).remembered(false);

@@ -23,7 +23,7 @@ fn starved() -> WorkloadBuilder {
 
 /// Nobody looks while nothing is wanted.
 fn quiet(scenario: Scenario, seconds: i64) -> Scenario {
-    scenario.becomes(chat().wanting(4)).change(NAME, |chat| chat.opinion = None).later(seconds).remembered(true)
+    scenario.becomes(chat().wanting(3)).change(NAME, |chat| chat.opinion = None).later(seconds).remembered(false)
 }
 
 /// Refused, and then so many seconds without demand.

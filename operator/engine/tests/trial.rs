@@ -180,6 +180,31 @@ fn a_latency_objective_is_heard_against_a_ceiling_once_a_window() {
 }
 
 #[test]
+fn a_person_is_heard_against_a_ceiling_and_the_decision_says_so() {
+    let capped = judged(grown(chat, 100.0, Span::exact(49.0)));
+
+    let decision = capped.becomes(doing(chat().running(8).overridden("launch day", 7_200), Span::exact(49.0)));
+    let decision = decision.decision(NAME);
+
+    assert_eq!(decision.number.0, 16);
+    assert!(matches!(decision.steps[2].reason, Reason::GateOverridden { rule: None, .. }), "{:?}", decision.steps[2]);
+}
+
+/// Kills: a trial of only what was judged before.
+#[test]
+fn growth_that_passes_while_a_cause_is_still_counted_is_tried_too() {
+    let starved = |replicas: u32, each: f64| {
+        let chat = doing(chat().running(replicas), Span::exact(each));
+        chat.gpu_activity(0.22).cpu_of_limit(0.97).throttled(0.40)
+    };
+    let passed = world().workload(starved(4, 100.0)).after(1).remembered(true);
+
+    let scenario = judged(passed.becomes(starved(8, 50.0)));
+
+    assert_eq!(ceiling(&scenario).map(|ceiling| ceiling.gain.to.0), Some(8));
+}
+
+#[test]
 fn a_new_pod_template_ends_a_ceiling() {
     let capped = judged(grown(chat, 100.0, Span::exact(49.0)));
 

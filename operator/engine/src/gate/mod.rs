@@ -101,12 +101,13 @@ pub enum Verdict {
 }
 
 impl GateMemory {
-    /// Takes in one cycle's look at `workload`, whose demand has exceeded its replicas since `backlog`.
-    pub fn look(&mut self, workload: &Workload, backlog: Option<Timestamp>, now: Timestamp) {
+    /// Takes in one cycle's look at `workload`: whether evidence of it is looked for, and since when its demand has exceeded
+    /// its replicas.
+    pub fn look(&mut self, workload: &Workload, (asked, backlog): (bool, Option<Timestamp>), now: Timestamp) {
         let policy = &workload.policy.gate;
         self.note_template(workload.template.as_ref(), now);
         let settled = workload.is_settled(policy.warm_up, now);
-        self.age_retest(settled, backlog.is_some(), policy, now);
+        self.age_retest(settled, asked, policy, now);
         let (last, opinion) = (self.counted, workload.opinion.as_ref().filter(|opinion| !self.is_mixed(opinion.at)));
         let signals = self.signals(workload, opinion, now);
         let waits = opinion.map(|opinion| self.waits_now(workload, opinion, backlog, now));

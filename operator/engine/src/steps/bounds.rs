@@ -20,7 +20,7 @@ pub fn bounds(want: Replicas, min: Replicas, max: Replicas) -> StepResult {
 }
 
 /// `bounded` below `ceiling`, which limits growth only: it never lowers what runs, never holds back the
-/// minimum, and a latency objective is heard against it as against a refusal.
+/// minimum, and what is heard against a refusal is heard against it.
 pub fn under_ceiling(
     bounded: StepResult,
     ceiling: &Ceiling,
@@ -33,7 +33,7 @@ pub fn under_ceiling(
     if after == wanted {
         return bounded;
     }
-    if let Some(heard) = pleas.objective(wanted, after, None) {
+    if let Some(heard) = pleas.heard(wanted, after, None) {
         return heard;
     }
     let until = Moment(ceiling.at.plus(policy.expiry));

@@ -5,6 +5,7 @@ use crate::decision::{Reason, StepResult};
 use crate::gate::Verdict;
 use crate::opinion::Gap;
 use crate::policy::{GateMode, GatePolicy, OnUnknown};
+use crate::rules::RuleName;
 use crate::units::Replicas;
 
 /// What is asked for.
@@ -55,5 +56,12 @@ pub fn gate(ask: Ask, verdict: Verdict, policy: &GatePolicy, pleas: &Pleas<'_>) 
         }
     };
     let held = current.max(min).min(want);
-    pleas.heard(want, held, verdict).unwrap_or(StepResult { after: held, reason })
+    pleas.heard(want, held, refusing(verdict)).unwrap_or(StepResult { after: held, reason })
+}
+
+const fn refusing(verdict: Verdict) -> Option<RuleName> {
+    match verdict {
+        Verdict::Refuse { rule, .. } => Some(rule),
+        Verdict::Allow { .. } | Verdict::Unknown(_) => None,
+    }
 }

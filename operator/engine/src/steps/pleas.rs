@@ -1,7 +1,6 @@
 //! What lets growth pass that the gate would hold: a person's word, and a latency objective that is exceeded.
 
 use crate::decision::{Reason, StepResult};
-use crate::gate::Verdict;
 use crate::memory::Memory;
 use crate::opinion::Opinion;
 use crate::policy::{Class, Slo, Target};
@@ -36,21 +35,12 @@ impl<'a> Pleas<'a> {
         Self { user: workload.override_at(now), slo: slo(workload, memory, now) }
     }
 
-    /// What passes of `want` where only `held` would; none where no plea is heard.
-    pub(super) fn heard(&self, want: Replicas, held: Replicas, verdict: Verdict) -> Option<StepResult> {
-        let rule = match verdict {
-            Verdict::Refuse { rule, .. } => Some(rule),
-            Verdict::Allow { .. } | Verdict::Unknown(_) => None,
-        };
+    /// What passes of `want` where only `held` would, `rule` speaking against it if one does; none where no plea is heard.
+    pub(super) fn heard(&self, want: Replicas, held: Replicas, rule: Option<RuleName>) -> Option<StepResult> {
         if let Some(GateOverride { reason, until }) = self.user {
             let reason = Reason::GateOverridden { rule, because: reason.clone(), until: *until };
             return Some(StepResult { after: want, reason });
         }
-        self.objective(want, held, rule)
-    }
-
-    /// What passes for the sake of a latency objective of `want` where only `held` would, `rule` speaking against it.
-    pub(super) fn objective(&self, want: Replicas, held: Replicas, rule: Option<RuleName>) -> Option<StepResult> {
         let SloPlea { signal, step, queue_share } = self.slo?;
         let reason = Reason::SloOverride { signal: signal.clone(), rule, queue_share };
         Some(StepResult { after: want.min(held.plus(step)), reason })
