@@ -115,8 +115,8 @@ impl History {
         };
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
-        let container = ContainerEvidence { network, ..container };
-        let container = self.beside_node(container, (id, pod), looks, &mut samples);
+        let mut container = ContainerEvidence { network, ..container };
+        self.add_node(&mut container, (id, pod), looks, &mut samples);
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         evidence.containers.push(container);
         evidence.servers.push(self.server(id, &mut samples));

@@ -56,6 +56,7 @@ impl Metric {
     }
 
     /// The question of a metric whose names are known.
+    #[allow(clippy::too_many_lines)] // one a line
     fn shared_query(self, window: &str, config: &EvidenceConfig) -> String {
         let units = &config.units;
         let gpu = |names: &[&str]| of_gpu("avg_over_time", names, window);
