@@ -90,7 +90,7 @@ fn linked(odd: f64, others: Option<f64>, most: Option<f64>) -> Evidence {
     training(&gpus)
 }
 
-/// R14: "PCIe width is an outlier"; azurehpc-health-checks and DCGM warn of a width below the maximum at any load.
+/// R14: "`PCIe` width is an outlier"; azurehpc-health-checks and DCGM warn of a width below the maximum at any load.
 #[test]
 fn a_link_that_lost_half_of_its_lanes_holds_up_a_group() {
     let opinion = judge(&linked(8.0, Some(16.0), Some(16.0)));
