@@ -259,8 +259,7 @@ proptest! {
     /// `sm_lost`, `dram_lost` or `tensor_lost`; what runs at the fullest of the replicas that surely are; `exchanging` or `has_room` on what is not measured; `full` without `sm_lost` or `kv_lost`; `Peers` of the
     /// GPUs seen alone; `held` over them; `queue_share` by the whole time where the first token was lost; a plateau without
     /// `loss_lost`; `blind` that does not look at what is covered; `works_unseen` without `power_lost`, or on the engine's `high`;
-    /// `io_wait` without `io_pressure_lost`, `over_network` without `network_peak_lost`, `full_lanes` without `lanes_most_lost`
-    /// or with `wider` over the GPUs seen alone.
+    /// `io_wait` without `io_pressure_lost`, `over_network` without `network_peak_lost`, `full_lanes` without `lanes_most_lost`.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {
         if refuses(judge(&seen).lean) {
