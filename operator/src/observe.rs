@@ -240,9 +240,11 @@ fn whereabouts<'a>(targets: &[(TargetKey, Target)], catalog: &'a Catalog) -> Has
             *asked = asked.saturating_add(pod.spec.gpus());
         }
     }
-    let node = |name: &str| Whereabouts {
-        name: name.to_owned(),
-        own: catalog.gpus_asked.get(name).copied().unwrap_or(0) <= asked.get(name).copied().unwrap_or(0),
+    // A pod whose GPUs are asked for in another way does not show whose the rest of them are.
+    let node = |name: &str| {
+        let ours = asked.get(name).copied().unwrap_or(0);
+        let own = ours > 0 && catalog.gpus_asked.get(name).is_none_or(|all| *all <= ours);
+        Whereabouts { name: name.to_owned(), own }
     };
     pods().filter_map(|pod| Some((pod.metadata.name.as_deref()?, node(pod.spec.node_name.as_deref()?)))).collect()
 }

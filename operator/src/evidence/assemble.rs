@@ -144,8 +144,8 @@ impl History {
         let network = busier(samples.mean(Metric::NetworkRx), samples.mean(Metric::NetworkTx));
         let lost = |metric| network.is_none() && self.ever_said(id, metric);
         let network_lost = lost(Metric::NetworkRx) || lost(Metric::NetworkTx);
-        let container = ContainerEvidence { network, network_lost, ..container };
-        let container = self.beside_node(&container, (id, pod), looks, &mut samples);
+        let mut container = ContainerEvidence { network, network_lost, ..container };
+        self.add_node(&mut container, (id, pod), looks, &mut samples);
         samples.turn(looks, Subject::Server, id, Some(super::slice::WHOLE));
         evidence.containers.push(container);
         evidence.servers.push(self.server(id, &mut samples));

@@ -25,7 +25,9 @@ pub struct History {
     pub(super) boards: Numbering,
     nodes: Numbering,
     nodes_seen: LastSeen,
-    /// Nodes whose GPUs one workload alone has, as it was watched last.
+    /// Nodes whose GPUs one workload alone has, as it was watched last; and those that were it the time before too, so that
+    /// all of a look is its own.
+    own_now: HashSet<String>,
     own: HashSet<String>,
     pods: Numbering,
     containers: Numbering,
@@ -98,6 +100,7 @@ impl History {
             boards: Numbering::default(),
             nodes: Numbering::default(),
             nodes_seen: LastSeen::of(Subject::Node.metrics() + 1),
+            own_now: HashSet::new(),
             own: HashSet::new(),
             pods: Numbering::default(),
             containers: Numbering::default(),
@@ -142,7 +145,9 @@ impl History {
         self.sparing = true;
         self.inherited.note(watched, now);
         let nodes = watched.iter().flat_map(|one| one.pods.iter().filter_map(|pod| pod.node.as_ref()));
-        self.own = nodes.filter(|node| node.own).map(|node| node.name.clone()).collect();
+        let own: HashSet<_> = nodes.filter(|node| node.own).map(|node| node.name.clone()).collect();
+        self.own = own.intersection(&self.own_now).cloned().collect();
+        self.own_now = own;
         for (one, pod) in watched.iter().flat_map(|one| one.pods.iter().map(move |pod| (one, pod))) {
             let pod = self.pods.id(&joined(&one.namespace, &pod.name));
             self.pods_seen.note(pod, Subject::Server.metrics(), now);

@@ -156,3 +156,29 @@ fn a_node_is_a_workloads_own_where_no_other_asks_for_a_gpu_or_a_part_of_one() {
     let alone = ready(&asking(&json!({ "nvidia.com/gpu": "1" }), &json!({})), &json!({ "name": "main" }), &json!({}));
     assert_eq!(alone[0].node, Some(Whereabouts { name: "n".into(), own: true }));
 }
+
+#[test]
+fn a_node_is_a_workloads_own_while_no_other_pod_asks_for_a_gpu_there() {
+    let pod = |name: &str, node: &str, gpus: u32, phase: &str| {
+        let limits = json!({ "nvidia.com/gpu": gpus.to_string() });
+        let container = json!({ "name": "main", "resources": { "limits": limits } });
+        let pod = json!({ "metadata": { "name": name }, "status": { "phase": phase },
+            "spec": { "nodeName": node, "containers": [container] } });
+        Arc::new(serde_json::from_value::<SlimPod>(pod).unwrap())
+    };
+    let pods = vec![
+        pod("alone", "n1", 4, "Running"),
+        pod("beside", "n2", 4, "Running"),
+        pod("after", "n3", 4, "Running"),
+        pod("otherwise", "n4", 0, "Running"),
+        pod("ended", "n2", 4, "Failed"),
+    ];
+    let mut catalog = Catalog { pods: HashMap::from([(target_key("train"), pods)]), ..Catalog::default() };
+    // Of a pod that ended nothing is asked for any more.
+    catalog.gpus_asked = [("n1", 4), ("n2", 8), ("n3", 4)].map(|(node, gpus)| (node.to_owned(), gpus)).into();
+
+    let nodes = whereabouts(&[(target_key("train"), Target::default())], &catalog);
+
+    let own = ["alone", "beside", "after", "otherwise"].map(|pod| (nodes[pod].name.as_str(), nodes[pod].own));
+    assert_eq!(own, [("n1", true), ("n2", false), ("n3", true), ("n4", false)]);
+}

@@ -69,6 +69,25 @@ const AT_A_LOWER_CLOCK: Gauges = &[
     ("DCGM_FI_DEV_SM_CLOCK", 1_188.0),
 ];
 
+const WIDE: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.7),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.3),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.4),
+    ("DCGM_FI_DEV_PCIE_LINK_WIDTH", 16.0),
+    ("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", 16.0),
+];
+
+/// Half of its lanes are gone.
+const NARROW: Gauges = &[
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9),
+    ("DCGM_FI_PROF_SM_ACTIVE", 0.7),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", 0.3),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.4),
+    ("DCGM_FI_DEV_PCIE_LINK_WIDTH", 8.0),
+    ("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", 16.0),
+];
+
 const fn with(gpu: Gauges) -> Replica {
     Replica { gpu, container: &[], server: &[], counters: &[] }
 }
@@ -190,6 +209,12 @@ const SHOWN: [Refusal; 13] = [
         ),
         "Straggler",
         "SM clock at 60 % of its peers, 1 GPUs concerned",
+        "replace the pod",
+    ),
+    refusal(
+        case("links", "Training", &[with(WIDE), with(NARROW), with(WIDE), with(WIDE)], Labels::Exported),
+        "Straggler",
+        "PCIe link at 8 of 16 lanes, 1 GPUs concerned",
         "replace the pod",
     ),
     refusal(

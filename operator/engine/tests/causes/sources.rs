@@ -91,7 +91,7 @@ fn linked(odd: f64, others: Option<f64>, most: Option<f64>) -> Evidence {
     training(&gpus)
 }
 
-/// R14: "PCIe width is an outlier"; azurehpc-health-checks and DCGM warn of a width below the maximum at any load.
+/// R14: "`PCIe` width is an outlier"; azurehpc-health-checks and DCGM warn of a width below the maximum at any load.
 #[test]
 fn a_link_that_lost_half_of_its_lanes_holds_up_a_group() {
     let opinion = judge(&linked(8.0, Some(16.0), Some(16.0)));
@@ -110,6 +110,8 @@ fn a_slot_that_is_narrow_by_design_is_no_straggler() {
     assert_eq!(vetoes(&linked(8.0, Some(8.0), Some(16.0))), [], "all of them");
     assert_eq!(vetoes(&linked(8.0, Some(16.0), Some(8.0))), [], "all that card and slot have");
     assert_eq!(vetoes(&linked(8.0, None, Some(16.0))), [], "nobody knows of the others");
+    let unseen = Evidence { expected_gpus: 10, ..linked(8.0, Some(16.0), Some(16.0)) };
+    assert_eq!(vetoes(&unseen), [], "nor of two of ten");
     let mut lost = linked(8.0, Some(16.0), None);
     lost.gpus[3].lanes_most_lost = true;
     assert_eq!(vetoes(&lost), [], "it may have had no more");

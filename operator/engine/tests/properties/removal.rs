@@ -288,7 +288,7 @@ proptest! {
     /// `loss_lost`; `outranked` that falls back to the trainers where the signal is lost; `rests` or `no_traffic` without what is
     /// lost, `Moves::rate` or `Moves::level` likewise; `blind` that does not look at what is covered; `works_unseen` without
     /// `power_lost`, or on the engine's `high`; `io_wait` without `io_pressure_lost`, `over_network` without `network_peak_lost`,
-    /// `full_lanes` without `lanes_most_lost` or with `wider` over the GPUs seen alone; `most_containers` over those too that only
+    /// `full_lanes` without `lanes_most_lost`; `most_containers` over those too that only
     /// ended, `GpuOutOfMemory` over all that ended.
     #[test]
     fn no_loss_alone_turns_into_a_refusal(seen in any_evidence()) {

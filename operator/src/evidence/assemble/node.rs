@@ -9,31 +9,28 @@ use wellfed_engine::evidence::ContainerEvidence;
 use wellfed_engine::span::Span;
 
 impl History {
-    /// `container` with what the node of its pod measured: its storage and its RDMA ports only of looks in which no other
+    /// Adds what the node of a container's pod measured: its storage and its RDMA ports only of looks in which no other
     /// workload had a GPU there; what its network card can carry of any.
-    pub(super) fn beside_node<'a>(
+    pub(super) fn add_node<'a>(
         &'a self,
-        container: &ContainerEvidence,
+        container: &mut ContainerEvidence,
         (id, pod): (Option<Id>, &WatchedPod),
         looks: &[&'a Look],
         samples: &mut Samples<'a>,
-    ) -> ContainerEvidence {
-        let Some(last) = looks.last() else { return *container };
-        let io_pressure_lost = container.io_pressure.is_none() && id.is_some_and(|id| self.measured_io(id, last.at));
-        let container = ContainerEvidence { io_pressure_lost, ..*container };
-        let Some(node) = pod.node.as_ref().and_then(|node| self.node(&node.name)) else { return container };
+    ) {
+        let Some(last) = looks.last() else { return };
+        container.io_pressure_lost =
+            container.io_pressure.is_none() && id.is_some_and(|id| self.measured_io(id, last.at));
+        let Some(node) = pod.node.as_ref().and_then(|node| self.node(&node.name)) else { return };
         let [own, foreign] = Self::OWN_OR_NOT;
         samples.turn(looks, Subject::Node, Some(node), Some(foreign));
         let speed = samples.each(Metric::LinkSpeed).reduce(f64::max);
         samples.turn(looks, Subject::Node, Some(node), Some(own));
         let speed = samples.each(Metric::LinkSpeed).chain(speed).reduce(f64::max);
-        ContainerEvidence {
-            node_iowait: samples.mean(Metric::Iowait),
-            rdma: busier(samples.mean(Metric::RdmaRx), samples.mean(Metric::RdmaTx)).map(within_one),
-            network_of_peak: container.network.zip(speed).map(|(network, speed)| network.scaled(1.0 / speed)),
-            network_peak_lost: speed.is_none() && self.measured_node(node, Metric::LinkSpeed, last.at),
-            ..container
-        }
+        container.node_iowait = samples.mean(Metric::Iowait);
+        container.rdma = busier(samples.mean(Metric::RdmaRx), samples.mean(Metric::RdmaTx)).map(within_one);
+        container.network_of_peak = container.network.zip(speed).map(|(network, speed)| network.scaled(1.0 / speed));
+        container.network_peak_lost = speed.is_none() && self.measured_node(node, Metric::LinkSpeed, last.at);
     }
 }
 

@@ -27,6 +27,7 @@ fn node(minute: i64, values: &[(Metric, f64)], labels: &[(&str, &str)]) -> Slice
 /// The evidence of `watching` in looks at which it was watched.
 fn watched_as(watching: &[Watched], slices: Vec<Slice>) -> Evidence {
     let mut history = History::every(MINUTE);
+    history.watch(std::slice::from_ref(&watching[0]), at(0));
     for (slice, watching) in slices.into_iter().zip(watching) {
         history.watch(std::slice::from_ref(watching), slice.at);
         history.push(slice, MINUTE * 120);
@@ -87,18 +88,24 @@ fn what_a_node_measured_while_others_had_gpus_there_is_nobodys() {
         slice.take(Metric::NetworkTx, vec![row(0.0, &[("namespace", "demo"), ("pod", "a")])]);
         slice
     };
-    let seen = |own: [bool; 2]| watched_as(&own.map(on_node), vec![busy(1), busy(2)]).containers[0];
+    let seen = |own: [bool; 3]| watched_as(&own.map(on_node), vec![busy(1), busy(2), busy(3)]).containers[0];
 
-    let own = seen([true, true]);
-    assert_eq!((own.node_iowait, own.rdma), (Some(Span::exact(0.4)), Some(Span::exact(0.5))));
-    let half = seen([false, true]).node_iowait.unwrap();
-    assert!((half.low - 0.2).abs() < 1e-9 && (half.high - 0.7).abs() < 1e-9, "a look too few: {half:?}");
-    let foreign = seen([false, false]);
+    let own = seen([true; 3]);
+    let mean = |span: Option<Span>| span.map(|span| (span.mean * 100.0).round());
+    assert_eq!((mean(own.node_iowait), mean(own.rdma)), (Some(40.0), Some(50.0)));
+    let once = seen([false, true, true]).node_iowait.unwrap();
+    let third = (0.4 / 3.0, 2.4 / 3.0);
+    assert!(
+        (once.low - third.0).abs() < 1e-6 && (once.high - third.1).abs() < 1e-6,
+        "they left within a look: {once:?}"
+    );
+    let foreign = seen([false; 3]);
     assert_eq!((foreign.node_iowait, foreign.rdma), (None, None));
     let share = foreign.network_of_peak.unwrap();
     assert!((share.low - 0.2).abs() < 1e-6 && (share.high - 0.2).abs() < 1e-6, "the card is what it is: {share:?}");
-    let unwatched = watched_as(&[watched(0, &[("a", -60)]), on_node(true)], vec![busy(1), busy(2)]).containers[0];
-    assert_eq!(unwatched.node_iowait.map(|iowait| iowait.low), Some(0.2), "nobody knew whose it was");
+    let unwatched = [watched(0, &[("a", -60)]), on_node(true), on_node(true)];
+    let unwatched = watched_as(&unwatched, vec![busy(1), busy(2), busy(3)]).containers[0];
+    assert!((unwatched.node_iowait.unwrap().low - third.0).abs() < 1e-6, "nobody knew whose it was");
 }
 
 fn pressure(minute: i64, io: Option<f64>, iowait: Option<f64>) -> Slice {
