@@ -114,7 +114,10 @@ impl<'a> Watch<'a> {
     }
 
     fn cycle(&mut self, moment: &Moment) {
-        self.since = exceeds(self.case, moment).then(|| self.since.unwrap_or(moment.second));
+        // What is asked of latencies is over some minutes: without an answer it stays as it was.
+        let silent = self.case.draft.slo.is_some() && moment.whole.is_none();
+        let asked = exceeds(self.case, moment) || (silent && self.since.is_some());
+        self.since = asked.then(|| self.since.unwrap_or(moment.second));
     }
 
     fn scrape(&mut self, sim: &Sim, pods: &[Pod]) {

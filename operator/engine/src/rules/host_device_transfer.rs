@@ -28,8 +28,13 @@ impl Rule for HostDeviceTransfer {
 
 fn copying(gpu: &GpuEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
+    // No more SMs are at work than the engine is active.
+    let waiting = match gpu.sm {
+        Some(sm) => sm.below(limits.sm_waiting_below),
+        None => !gpu.sm_lost && below(gpu.activity(), limits.sm_waiting_below),
+    };
     below(gpu.activity(), limits.starved_below)
-        && below(gpu.sm, limits.sm_waiting_below)
+        && waiting
         && (at_least(gpu.pcie_rx, limits.pcie_rx_from) || at_least(gpu.pcie, limits.link_from))
 }
 

@@ -29,7 +29,7 @@ impl Rule for LatencyNotQueueBound {
         if !(seen.slo_breached && seen.most_servers(|server| unqueued(server, seen))) {
             return Says::NotMine;
         }
-        let undisturbed = alone(seen) || few_decode(seen) || one_a_batch(seen);
+        let undisturbed = alone(seen) || far_apart(seen) || few_decode(seen) || one_a_batch(seen);
         Says::Found(if undisturbed { Weight::Veto } else { Weight::Advice }, measured(seen))
     }
 }
@@ -50,14 +50,26 @@ fn alone(seen: &Evidence) -> bool {
     seen.most_servers(|server| below(server.running, limits.serial_below)) && seen.most_gpus(shares_nothing)
 }
 
+/// So seldom together that another replica shortens them by less than a tenth, even if all that run at one server share
+/// its speed: of a share `busy` of its time each takes `1 / (1 - busy)` of the time that it takes alone.
+fn far_apart(seen: &Evidence) -> bool {
+    let most = seen.servers.iter().map(|server| server.running.map_or(f64::INFINITY, |running| running.high));
+    let Some(running) = most.reduce(f64::max).filter(|running| running.is_finite()) else { return false };
+    let (busy, replicas) = (running / (1.0 + running), seen.servers.len() as f64);
+    busy / replicas.mul_add(1.0 - busy, 1.0) < seen.gate.thresholds.gain_from
+}
+
 /// A few at a time, for which the GPU reads its weights once.
 fn few_decode(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
     let few = |server: &ServerEvidence| {
         below(server.running, limits.few_running_below) && below(server.kv, limits.kv_small_below)
     };
-    let reads =
-        |gpu: &GpuEvidence| at_least(gpu.dram, limits.dram_busy_from) && below(gpu.tensor, limits.tensor_busy_from);
+    let reads = |gpu: &GpuEvidence| {
+        let room = gpu.sm.map_or(!gpu.sm_lost, |sm| sm.below(limits.sm_full_from));
+        let reading = at_least(gpu.dram, limits.dram_busy_from) || room && at_least(gpu.dram, limits.decoding_from);
+        reading && below(gpu.tensor, limits.tensor_busy_from)
+    };
     seen.most_servers(few) && seen.most_gpus(reads)
 }
 

@@ -7,7 +7,8 @@ use crate::policy::Class;
 
 /// A GPU that is often active with few SMs, little memory traffic and hardly a multiplication, beside a busy CPU core.
 /// It holds training; inference, whose users wait meanwhile, it only advises. Kernels of late data may be as thin: where
-/// nothing tells whether the CPU is at its limit, several busy cores may be what the GPU waits for, and it only advises.
+/// nothing tells whether the CPU is at its limit, several busy cores may be what the GPU waits for, and it only advises. So it
+/// does where a model is split over the replicas: more of them leave each more memory, and room for larger kernels.
 pub struct LaunchBound;
 
 impl Rule for LaunchBound {
@@ -27,7 +28,9 @@ impl Rule for LaunchBound {
         }
         match seen.class {
             Class::Inference => Says::Found(Weight::Advice, measured(seen)),
-            Class::Training | Class::Batch if waits_for_no_data(seen) => Says::Found(Weight::Veto, measured(seen)),
+            Class::Training | Class::Batch if waits_for_no_data(seen) && !seen.sharded => {
+                Says::Found(Weight::Veto, measured(seen))
+            }
             Class::Training | Class::Batch => Says::Unexplained(Weight::Advice, measured(seen)),
         }
     }

@@ -1,6 +1,6 @@
 //! A trainer's GPU memory is full while its SMs are not.
 
-use super::{Rule, RuleName, Says, at_least, below, measure};
+use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{Evidence, GpuEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
@@ -16,6 +16,10 @@ impl Rule for MemoryBound {
 
     fn cause(&self) -> &'static str {
         "GPU memory is full before the GPUs are busy"
+    }
+
+    fn certainty(&self) -> Certainty {
+        Certainty::AtLimit
     }
 
     fn consequence(&self) -> &'static str {
@@ -37,8 +41,10 @@ fn full(gpu: &GpuEvidence, seen: &Evidence) -> bool {
         Some(sm) => sm.below(limits.sm_busy_from),
         None => !gpu.sm_lost && below(gpu.activity(), limits.starved_below),
     };
-    // Memory bandwidth or tensor pipe at work on an active GPU is work, however few SMs it takes.
-    let idle_pipes = below(gpu.dram, limits.dram_busy_from) && below(gpu.tensor, limits.tensor_busy_from);
+    // Memory bandwidth or tensor pipe at work on an active GPU is work, however few SMs it takes. Where the SMs are measured
+    // and half of them rest, the tensor pipe does a little all the same.
+    let some = if gpu.sm.is_some() { limits.spinning_tensor_below } else { limits.tensor_busy_from };
+    let idle_pipes = below(gpu.dram, limits.dram_busy_from) && below(gpu.tensor, some);
     let at_rest = below(gpu.activity(), limits.starved_below);
     at_least(gpu.memory, limits.memory_full_from) && few_sms && (at_rest || idle_pipes)
 }

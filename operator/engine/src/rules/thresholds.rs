@@ -111,6 +111,11 @@ pub struct Thresholds {
     pub queue_share_below: f64,
     /// Requests in service at once that do not slow each other down, while the GPU reads its weights for all of them.
     pub few_running_below: f64,
+    /// Memory bandwidth in use by a GPU that reads its weights for each token, launches between them included: half of what
+    /// is work elsewhere.
+    pub decoding_from: f64,
+    /// Share of the latency by which another replica helps.
+    pub gain_from: f64,
     /// KV cache in use that adds little to the reading of weights, also of a small model on a large GPU, whose cache is
     /// several times its weights.
     pub kv_small_below: f64,
@@ -207,6 +212,8 @@ impl Default for Thresholds {
             padding_tensor_below: 0.20,
             queue_share_below: 0.30,
             few_running_below: 8.0,
+            decoding_from: 0.20,
+            gain_from: 0.10,
             kv_small_below: 0.10,
             one_core_below: 1.2,
             outlier_from: 4.0,
@@ -214,7 +221,7 @@ impl Default for Thresholds {
             outlier_activity_from: 0.40,
             outlier_among: 4.0,
             well_from: 0.75,
-            memory_exits_from: 0.20,
+            memory_exits_from: 0.50,
             restarts_from: 3.0,
             plateau_within: 0.001,
             worse_from: 0.05,

@@ -164,7 +164,9 @@ fn copies_that_fill_the_step_beside_an_idle_cpu_are_the_cause() {
     assert_eq!(at(copying(1.0e9, exact(0.2))), [HostDeviceTransfer]);
     assert_eq!(at(copying(0.9e9, exact(0.2))), [], "too slow to be the cause");
     assert_eq!(at(copying(1.0e9, exact(0.3))), [], "the SMs are at work");
-    assert_eq!(at(copying(1.0e9, None)), [], "nobody saw the SMs");
+    assert_eq!(at(copying(1.0e9, None)), [HostDeviceTransfer], "no more SMs are at work than the engine is active");
+    assert_eq!(at(GpuEvidence { engine: exact(0.3), ..copying(1.0e9, None) }), [], "nobody saw the SMs");
+    assert_eq!(at(GpuEvidence { sm_lost: true, ..copying(1.0e9, None) }), [], "nobody sees the SMs any more");
     assert_eq!(at(GpuEvidence { engine: exact(0.5), ..copying(1.0e9, exact(0.2)) }), [], "active half of the time");
     let back = GpuEvidence { pcie: exact(0.2), ..copying(0.0, exact(0.2)) };
     assert_eq!(at(back), [HostDeviceTransfer], "the way back counts too");

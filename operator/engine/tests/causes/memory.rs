@@ -51,8 +51,10 @@ fn full_memory_on_busy_gpus_is_a_good_batch_size() {
     assert_eq!(at(GpuEvidence { memory: exact(0.91), ..full() }), []);
     assert_eq!(at(GpuEvidence { memory: exact(0.75), ..full() }), [], "JAX");
     assert_eq!(at(GpuEvidence { engine: exact(0.9), dram: exact(0.5), ..full() }), [], "bound by bandwidth");
-    assert_eq!(at(GpuEvidence { engine: exact(0.9), tensor: exact(0.2), ..full() }), [], "it multiplies");
-    assert_eq!(at(GpuEvidence { engine: exact(0.9), tensor: exact(0.1), ..full() }), [MemoryBound]);
+    let multiplying = |tensor: f64| GpuEvidence { engine: exact(0.9), tensor: exact(tensor), ..full() };
+    assert_eq!(at(multiplying(0.25)), [], "it multiplies");
+    assert_eq!(at(multiplying(0.24)), [MemoryBound], "a little, beside SMs of which most rest");
+    assert_eq!(at(GpuEvidence { sm: None, ..multiplying(0.15) }), [], "nobody saw the SMs");
     let works = GpuEvidence { memory: exact(0.96), ..gpu(0.66, 0.48, 0.3, 0.33) };
     assert_eq!(at(works), [], "it multiplies, if not all the time");
     assert_eq!(at(GpuEvidence { engine: exact(0.49), ..works }), [MemoryBound], "it rests more than half of the time");
@@ -96,7 +98,8 @@ fn gpu_memory_that_did_not_suffice_is_never_answered_with_replicas() {
 
     assert_eq!(vetoes(&ending(Class::Training, &[exits(1), none, none, none, none, none])), [GpuOutOfMemory]);
     assert_eq!(vetoes(&ending(Class::Inference, &[exits(3)])), [GpuOutOfMemory]);
-    assert_eq!(vetoes(&ending(Class::Batch, &[exits(1), none, none, none, none])), [GpuOutOfMemory]);
+    assert_eq!(vetoes(&ending(Class::Batch, &[exits(1), exits(1), none, none])), [GpuOutOfMemory]);
+    assert_eq!(vetoes(&ending(Class::Batch, &[exits(1), none, none])), []);
     assert_eq!(vetoes(&ending(Class::Training, &[none; 4])), []);
 }
 
@@ -116,7 +119,7 @@ fn a_replica_that_ended_for_another_reason_does_not_excuse_one_that_lacked_memor
     let with = |ended: &[Exits]| {
         lean(&Evidence {
             ended: ended.iter().copied().map(Into::into).collect(),
-            ..ending(Class::Inference, &[exits(1), exits(0), exits(0), exits(0), exits(0)])
+            ..ending(Class::Inference, &[exits(1), exits(1), exits(0), exits(0)])
         })
     };
 
