@@ -26,6 +26,8 @@ const SCRAPE: f64 = 15.0;
 const LOOK: f64 = 60.0;
 /// An objective must be missed for this long to count, seconds.
 const BREACHED_FOR: f64 = 120.0;
+/// Time over which an objective's quantile is taken, seconds.
+const QUANTILE_OVER: f64 = 120.0;
 const CONTAINER: &str = "gpu";
 /// When every scenario starts, seconds since 1970.
 const START: i64 = 1_800_000_000;
@@ -51,6 +53,8 @@ pub struct Watch<'a> {
     memory: GateMemory,
     /// Since when demand exceeds its target.
     since: Option<f64>,
+    /// When it did so last.
+    exceeded: f64,
     next: Next,
     /// The last stretch in which no process of the workload ran.
     outage: Option<Outage>,
@@ -92,6 +96,7 @@ impl<'a> Watch<'a> {
             history: History::every(SignedDuration::from_secs(LOOK as i64)),
             memory: GateMemory::default(),
             since: None,
+            exceeded: f64::NEG_INFINITY,
             next: Next { scrape: 0.0, look: LOOK },
             outage: None,
             exits: Vec::new(),
@@ -114,9 +119,12 @@ impl<'a> Watch<'a> {
     }
 
     fn cycle(&mut self, moment: &Moment) {
-        // What is asked of latencies is over some minutes: without an answer it stays as it was.
-        let silent = self.case.draft.slo.is_some() && moment.whole.is_none();
-        let asked = exceeds(self.case, moment) || (silent && self.since.is_some());
+        if exceeds(self.case, moment) {
+            self.exceeded = moment.second;
+        }
+        // A quantile of latencies is that of some minutes: a late answer shows in it for as long.
+        let shown_for = if self.case.draft.slo.is_some() { QUANTILE_OVER } else { 0.0 };
+        let asked = moment.second - self.exceeded <= shown_for;
         self.since = asked.then(|| self.since.unwrap_or(moment.second));
     }
 

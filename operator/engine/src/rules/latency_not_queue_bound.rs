@@ -26,7 +26,7 @@ impl Rule for LatencyNotQueueBound {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        if !(seen.slo_breached && seen.most_servers(|server| unqueued(server, seen))) {
+        if !(seen.slo_breached && unqueued(seen)) {
             return Says::NotMine;
         }
         let undisturbed = alone(seen) || far_apart(seen) || few_decode(seen) || one_a_batch(seen);
@@ -34,9 +34,27 @@ impl Rule for LatencyNotQueueBound {
     }
 }
 
-fn unqueued(server: &ServerEvidence, seen: &Evidence) -> bool {
+fn unqueued(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    below(server.waiting, limits.waiting_from) && below(server.queue_share(), limits.queue_share_below)
+    let few_wait = |server: &ServerEvidence| below(server.waiting, limits.waiting_from);
+    // Servers that form their batches beforehand do not say how many they serve.
+    if seen.most_servers(|server| server.batch.is_some()) {
+        let small = |server: &ServerEvidence| below(server.queue_share(), limits.queue_share_below);
+        return seen.most_servers(|server| few_wait(server) && small(server));
+    }
+    seen.most_servers(few_wait) && queued(&seen.servers).is_some_and(|share| share < limits.queue_share_below)
+}
+
+/// The most that queueing can be of all latency, by the requests in service: a server that hardly serves says hardly
+/// anything of its latency, and it matters as little. None where one does not say how many it serves.
+fn queued(servers: &[ServerEvidence]) -> Option<f64> {
+    let share = |server: &ServerEvidence| server.queue_share().map_or(1.0, |share| share.high.min(1.0));
+    let served = servers.iter().map(|server| Some((server.running?.high, share(server))));
+    let (queued, all) = served.into_iter().try_fold((0.0, 0.0), |(queued, all), one| {
+        let (running, share) = one?;
+        Some((running.mul_add(share, queued), all + running))
+    })?;
+    (all > 0.0 && f64::is_finite(all)).then(|| queued / all)
 }
 
 /// Hardly more than one at a time, and no arithmetic that two would have to share.

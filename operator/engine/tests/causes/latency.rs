@@ -94,6 +94,27 @@ fn requests_that_seldom_meet_are_as_late_with_another_replica() {
     assert_eq!(at(&[exact(0.3), exact(0.3), exact(0.3), None]), Lean::Allow, "one that says nothing may be full");
 }
 
+/// A replica that had no request has no latency to tell of.
+#[test]
+fn replicas_without_requests_count_for_as_little_as_they_serve() {
+    let idle = |running: f64| ServerEvidence {
+        running: exact(running),
+        waiting: exact(0.0),
+        queue_seconds: None,
+        first_token_seconds: None,
+        whole_seconds: None,
+        ..unqueued()
+    };
+    let at = |running: f64| {
+        let servers = vec![unqueued(), idle(running), idle(running)];
+        lean(&Evidence { slo_breached: true, ..serving(&[decoding(); 3], &servers) })
+    };
+
+    // Of five requests a tenth of the time is queueing; of the others all of it may be.
+    assert_eq!([at(0.0), at(0.7)], [Lean::Refuse(LatencyNotQueueBound); 2]);
+    assert_eq!(at(0.8), Lean::Allow);
+}
+
 /// A small model that is launched for each token leaves bandwidth unused, and reads its weights all the same.
 #[test]
 fn a_few_answers_at_a_time_share_the_reading_of_weights_between_launches_too() {
