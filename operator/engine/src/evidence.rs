@@ -197,6 +197,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// One GPU container's means over the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each says of another source that it is lost
 pub struct ContainerEvidence {
     /// Cores used.
     pub cores: Option<Span>,

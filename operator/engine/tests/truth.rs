@@ -12,6 +12,7 @@ use wellfed_engine::rules::RuleName::{AddingJustified, DataLoader, Saturated, St
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::{WorkloadBuilder, busy_gpu, evidence, secs, server, trainer, unlimited_pool, world};
 
+#[allow(clippy::unnecessary_wraps)] // as the evidence has it
 fn exact(value: f64) -> Option<Span> {
     Some(Span::exact(value))
 }
@@ -88,7 +89,7 @@ fn by_storage() -> WorkloadBuilder {
 /// One decision after each of ten looks, which see the loader and the storage by turns.
 fn by_turns(mut scenario: wellfed_engine::testing::Scenario) -> Vec<Decision> {
     let look = |number: u32| {
-        scenario = scenario.clone().becomes(if number % 2 == 0 { by_storage() } else { by_loader() }).after(1);
+        scenario = scenario.clone().becomes(if number.is_multiple_of(2) { by_storage() } else { by_loader() }).after(1);
         scenario.decision("train")
     };
     (0..10).map(look).collect()

@@ -145,7 +145,7 @@ const fn refusal(case: Case, rule: &'static str, measured: &'static str, remedy:
     Refusal { case, rule, measured, remedy }
 }
 
-const SHOWN: [Refusal; 13] = [
+const SHOWN: [Refusal; 14] = [
     refusal(
         case("serial", "Inference", &[SERIAL; 2], Labels::Exported),
         "SerialRequests",

@@ -93,8 +93,8 @@ mod tests {
     use crate::span::Span;
     use crate::testing::{busy_gpu, evidence};
 
-    fn seen(gpus: &[GpuEvidence], server: ServerEvidence) -> Evidence {
-        let (servers, trainers) = (vec![server], vec![TrainerEvidence::default()]);
+    fn seen(gpus: &[GpuEvidence], server: &ServerEvidence) -> Evidence {
+        let (servers, trainers) = (vec![*server], vec![TrainerEvidence::default()]);
         Evidence { servers, trainers, ..evidence(Class::Inference, gpus, &[]) }
     }
 
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn what_was_known_and_is_missing_is_lost_and_what_never_was_is_not() {
-        let known = Sources::of(&seen(&[GpuEvidence { power: None, ..busy_gpu() }], says()));
+        let known = Sources::of(&seen(&[GpuEvidence { power: None, ..busy_gpu() }], &says()));
         let gpu = GpuEvidence { sm: None, power: None, ..busy_gpu() };
-        let mut now = seen(&[gpu], ServerEvidence::default());
+        let mut now = seen(&[gpu], &ServerEvidence::default());
 
         now.lose(known);
 
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_look_at_nothing_forgets_nothing_and_a_look_without_a_source_forgets_it() {
-        let known = Sources::of(&seen(&[busy_gpu()], says()));
+        let known = Sources::of(&seen(&[busy_gpu()], &says()));
         let blind = Sources::of(&evidence(Class::Inference, &[], &[]));
-        let dull = Sources::of(&seen(&[GpuEvidence { sm: None, ..busy_gpu() }], ServerEvidence::default()));
+        let dull = Sources::of(&seen(&[GpuEvidence { sm: None, ..busy_gpu() }], &ServerEvidence::default()));
 
         assert_eq!((blind.is_empty(), blind.or(known)), (true, known));
         assert_ne!(dull.or(known), known);
@@ -130,7 +130,7 @@ mod tests {
     /// The order is kept in status.
     #[test]
     fn it_is_written_as_two_numbers() {
-        let known = Sources::of(&seen(&[GpuEvidence { power: None, ..busy_gpu() }], says()));
+        let known = Sources::of(&seen(&[GpuEvidence { power: None, ..busy_gpu() }], &says()));
 
         assert_eq!(serde_json::to_string(&known).unwrap(), "[15,1]");
         assert_eq!(serde_json::to_string(&known.of_gpus()).unwrap(), "[15,null]");

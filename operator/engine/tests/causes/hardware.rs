@@ -26,7 +26,7 @@ fn progress(rate: f64) -> ServerEvidence {
     ServerEvidence { progress: exact(rate), ..server(8.0, 30.0) }
 }
 
-/// Truth table, row 3, and G5 (ROCm exporter #34): always active, no work, power near idle, links quiet: busy but stuck.
+/// Truth table, row 3, and G5 (`ROCm` exporter #34): always active, no work, power near idle, links quiet: busy but stuck.
 #[test]
 fn a_gpu_that_spins_for_a_peer_is_stuck() {
     let opinion = judge(&training(&hung()));

@@ -224,7 +224,7 @@ fn a_gpu_that_was_shared_is_its_pods_own_again_after_a_day() {
     };
     let alone = |minute| slice(minute, vec![engine("a", "g", 0.2)]);
 
-    assert!(beside(|minute| minute <= 4).into_iter().map(&mut shared).all(|shared| shared));
+    assert!(beside(|minute| minute <= 4).into_iter().all(&mut shared));
     assert_eq!([shared(alone(24 * 60 + 4)), shared(alone(24 * 60 + 5))], [true, false]);
 }
 
