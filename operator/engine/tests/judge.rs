@@ -199,7 +199,7 @@ fn the_thresholds_are_inclusive_where_they_say_from() {
     let activity = |share| GpuEvidence { engine: exact(share), ..starved_gpu() };
     let refused = Lean::Refuse(RuleName::DataLoader);
     let at_limit = |share: f64| ContainerEvidence { cores: exact(share * 8.0), ..idle_cpu() };
-    let throttled = |share| ContainerEvidence { throttled: exact(share), cores: exact(4.0), ..idle_cpu() };
+    let throttled = |share| ContainerEvidence { throttled: exact(share), cores: exact(6.0), ..idle_cpu() };
     let pressed = |share| ContainerEvidence { pressure: exact(share), ..idle_cpu() };
 
     assert_eq!(lean(activity(0.499), cpu_bound()), refused);

@@ -60,9 +60,9 @@ pub(super) fn cpu_bound(container: &ContainerEvidence, seen: &Evidence) -> bool 
     // An inference engine polls on one core, so one busy core of a one-core limit proves nothing without throttling.
     let at_limit =
         at_least(container.of_limit(), limits.cpu_of_limit_from) && container.limit.is_some_and(|cores| cores >= 2.0);
-    // A container that wakes for a moment is throttled while it mostly sleeps.
-    let throttled =
-        at_least(container.throttled, limits.throttled_from) && at_least(container.of_limit(), limits.cpu_idle_below);
+    // A container that wakes for a moment is throttled while it mostly sleeps (kubernetes-mixin#108).
+    let throttled = at_least(container.throttled, limits.throttled_from)
+        && at_least(container.of_limit(), limits.throttled_cpu_from);
     at_limit || throttled || at_least(container.pressure, limits.cpu_pressure_from)
 }
 

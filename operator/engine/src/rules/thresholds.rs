@@ -23,6 +23,8 @@ pub struct Thresholds {
     pub cpu_of_limit_from: f64,
     /// Throttled periods over all periods: the alert of kubernetes-mixin.
     pub throttled_from: f64,
+    /// CPU used over its limit by a container whose throttling is more than a burst now and then.
+    pub throttled_cpu_from: f64,
     /// Share of time that tasks waited for a CPU.
     pub cpu_pressure_from: f64,
     /// Host to device, bytes a second, that means input is being copied: a class of kempnerpulse.
@@ -169,6 +171,7 @@ impl Default for Thresholds {
             tensor_busy_from: 0.15,
             cpu_of_limit_from: 0.85,
             throttled_from: 0.25,
+            throttled_cpu_from: 0.70,
             cpu_pressure_from: 0.20,
             pcie_rx_from: 1.0e9,
             sm_waiting_below: 0.30,

@@ -145,8 +145,8 @@ fn throttling_of_a_container_that_mostly_sleeps_is_no_bottleneck() {
         ))
     };
 
-    assert_eq!(at(4.0), [DataLoader]);
-    assert_eq!(at(3.9), []);
+    assert_eq!(at(5.6), [DataLoader]);
+    assert_eq!(at(5.5), []);
 }
 
 fn copying(rate: f64, sm: Option<Span>) -> GpuEvidence {
