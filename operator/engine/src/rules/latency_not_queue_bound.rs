@@ -42,19 +42,18 @@ fn unqueued(seen: &Evidence) -> bool {
         let small = |server: &ServerEvidence| below(server.queue_share(), limits.queue_share_below);
         return seen.most_servers(|server| few_wait(server) && small(server));
     }
-    seen.most_servers(few_wait) && queued(&seen.servers).is_some_and(|share| share < limits.queue_share_below)
+    seen.most_servers(few_wait) && hardly_queued(&seen.servers, limits.queue_share_below)
 }
 
-/// The most that queueing can be of all latency, by the requests in service: a server that hardly serves says hardly
-/// anything of its latency, and it matters as little. None where one does not say how many it serves.
-fn queued(servers: &[ServerEvidence]) -> Option<f64> {
-    let share = |server: &ServerEvidence| server.queue_share().map_or(1.0, |share| share.high.min(1.0));
-    let served = servers.iter().map(|server| Some((server.running?.high, share(server))));
-    let (queued, all) = served.into_iter().try_fold((0.0, 0.0), |(queued, all), one| {
-        let (running, share) = one?;
-        Some((running.mul_add(share, queued), all + running))
-    })?;
-    (all > 0.0 && f64::is_finite(all)).then(|| queued / all)
+/// Whether less than `share` of all latency is queueing, by the requests in service: a server that hardly serves says hardly
+/// anything of its latency, and it matters as little. What a server does not say of its latency may all be queueing, and how
+/// many it serves is the number that speaks for the queue. Unknown, so no, where one does not say how many it serves.
+fn hardly_queued(servers: &[ServerEvidence], share: f64) -> bool {
+    let beyond = |server: &ServerEvidence| {
+        let beyond = server.queue_share().map_or(1.0, |share| share.high.min(1.0)) - share;
+        server.running.map(|running| beyond * if beyond > 0.0 { running.high } else { running.low })
+    };
+    servers.iter().try_fold(0.0, |sum, server| Some(sum + beyond(server)?)).is_some_and(|sum| sum < 0.0)
 }
 
 /// Hardly more than one at a time, and no arithmetic that two would have to share.
