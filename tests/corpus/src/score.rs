@@ -104,9 +104,9 @@ pub struct Score {
     pub in_loop: InLoop,
 }
 
-/// Labels and judges every scenario of `half`, on all cores.
-pub fn judge_all(half: Half) -> Result<Vec<Judged>> {
-    let cases = classes::corpus(half)?;
+/// Labels and judges every scenario of `half` after the first `beyond` of each class, on all cores.
+pub fn judge_all(half: Half, beyond: u64) -> Result<Vec<Judged>> {
+    let cases = classes::corpus_from(half, beyond)?;
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Judged)>> {
         let mut done = Vec::new();

@@ -92,7 +92,12 @@ pub const CLASSES: &[Class] = &[
 
 /// Every scenario of `half`.
 pub fn corpus(half: Half) -> Result<Vec<Case>> {
-    CLASSES.iter().flat_map(|class| (0..EACH).map(|index| class.case(half, index))).collect()
+    corpus_from(half, 0)
+}
+
+/// As many of `half`, drawn from the same ranges, after the first `beyond` of each class.
+pub fn corpus_from(half: Half, beyond: u64) -> Result<Vec<Case>> {
+    CLASSES.iter().flat_map(|class| (0..EACH).map(move |index| class.case(half, beyond + index))).collect()
 }
 
 impl Class {
