@@ -113,15 +113,14 @@ impl Lane {
     async fn look(&self, now: Timestamp, told: &mut Told) -> Result<Slice, LookError> {
         let mut slice = Slice::ending(now).with_nodes_by(self.config.node_label.clone());
         let (mut answered, mut late) = (0, 0);
-        let mut last = None;
+        let mut failed = Vec::new();
         for metric in Metric::ALL {
             match self.ask(metric, &mut slice, now, told).await {
                 Ok(asked) => answered += usize::from(asked),
                 Err(error) => {
-                    tracing::warn!(?metric, %error, "one metric of the gate's evidence can't be read");
                     slice.forget(metric);
                     late += usize::from(error.is_late());
-                    last = Some(error);
+                    failed.push((metric, error));
                 }
             }
             if late >= MOST_LATE {
@@ -129,9 +128,14 @@ impl Lane {
                 break;
             }
         }
-        match last {
-            Some(error) if answered == 0 => Err(error),
-            _ => Ok(slice),
+        match failed.pop() {
+            Some((_, error)) if answered == 0 => Err(error),
+            last => {
+                for (metric, error) in failed.into_iter().chain(last) {
+                    tracing::warn!(?metric, %error, "one metric of the gate's evidence can't be read");
+                }
+                Ok(slice)
+            }
         }
     }
 

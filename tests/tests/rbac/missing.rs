@@ -43,7 +43,7 @@ fn symptom(right: &Right) -> Symptom {
         ("watch", _) => Symptom::NotReady(format!("{store}: not watched any more: {resource}")),
         ("patch", "deployments/scale" | "statefulsets/scale") => Symptom::ScaleForbidden,
         ("patch", "gpuworkloads/status") => Symptom::Logged("a status could not be written".to_owned()),
-        ("create", "events") => Symptom::Logged("an event could not be written".to_owned()),
+        ("create", "events") => Symptom::Logged("an event was refused".to_owned()),
         _ => panic!("nobody has said how it shows that \"{right}\" is missing"),
     }
 }
