@@ -21,13 +21,11 @@ impl Refusal {
     pub async fn is_told(&self, stage: &Stage) -> anyhow::Result<()> {
         let Self { case: Case { name, .. }, rule, measured, remedy } = *self;
         let starved = stage.until_condition(name, "Starved", True).await?;
-        ensure!(starved.reason == rule, "{name}: {starved:?}");
+        ensure!(starved.reason == rule && starved.message.contains(consequence(rule)), "{name}: {starved:?}");
         let finding = stage.finding(name, rule).await?;
         ensure!((finding.weight.as_str(), finding.state.as_str()) == ("Veto", "Open"), "{name}: {finding:?}");
         ensure!(finding.evidence.contains(measured), "{name}: {}", finding.evidence);
         ensure!(finding.remedies.first().is_some_and(|first| first.contains(remedy)), "{name}: {finding:?}");
-        let note = stage.until_event(name, rule).await?;
-        ensure!(note.contains(consequence(rule)), "{name}: {note}");
         stage.until_told(name, "FindingOpened", &format!("{rule}: {}", finding.evidence)).await?;
         stage.shows_metric(name, rule, "Open").await
     }
