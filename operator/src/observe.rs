@@ -6,7 +6,7 @@ mod tests;
 
 use crate::catalog::{Catalog, Target, TargetKey, is_over};
 use crate::contest::Foreign;
-use crate::evidence::{Exit, OwnSaid, WatchedPod, Whereabouts};
+use crate::evidence::{Exit, OwnSaid, WatchedPod};
 use crate::gate_override::Word;
 use crate::intent::Settings;
 use crate::measures::measures;
@@ -229,24 +229,17 @@ fn template(targets: &[(TargetKey, Target)]) -> Template {
     Template { digest: templates::word(targets), rolled_out, revisions: undo::revisions(targets) }
 }
 
-/// The node of each pod of these targets, and whether all GPUs that are asked for there, and all parts of GPUs, are asked for
-/// by them.
-fn whereabouts<'a>(targets: &[(TargetKey, Target)], catalog: &'a Catalog) -> HashMap<&'a str, Whereabouts> {
+/// How many GPUs, and parts of GPUs, the pods of these targets ask for on each node.
+fn asked_by<'a>(targets: &[(TargetKey, Target)], catalog: &'a Catalog) -> HashMap<&'a str, u32> {
     let mut asked: HashMap<&str, u32> = HashMap::new();
-    let pods = || targets.iter().filter_map(|(key, _)| catalog.pods.get(key)).flatten();
-    for pod in pods().filter(|pod| !is_over(pod)) {
+    let pods = targets.iter().filter_map(|(key, _)| catalog.pods.get(key)).flatten();
+    for pod in pods.filter(|pod| !is_over(pod)) {
         if let Some(node) = &pod.spec.node_name {
             let asked = asked.entry(node).or_default();
             *asked = asked.saturating_add(pod.spec.gpus());
         }
     }
-    // A pod whose GPUs are asked for in another way does not show whose the rest of them are.
-    let node = |name: &str| {
-        let ours = asked.get(name).copied().unwrap_or(0);
-        let own = ours > 0 && catalog.gpus_asked.get(name).is_none_or(|all| *all <= ours);
-        Whereabouts { name: name.to_owned(), own }
-    };
-    pods().filter_map(|pod| Some((pod.metadata.name.as_deref()?, node(pod.spec.node_name.as_deref()?)))).collect()
+    asked
 }
 
 fn signals(

@@ -1,22 +1,34 @@
 //! A workload's Ready pods, for the gate's lane.
 
-use super::{Lookout, seen_pod, whereabouts};
-use crate::catalog::{Target, TargetKey};
-use crate::evidence::WatchedPod;
+use super::{Lookout, asked_by, seen_pod};
+use crate::catalog::{Catalog, Target, TargetKey};
+use crate::evidence::{WatchedPod, Whereabouts};
 use crate::resources::cores;
 use crate::sharing::Sharing;
 use crate::slim::SlimPod;
+use std::collections::HashMap;
+use std::sync::Arc;
 use wellfed_engine::world::PodState;
 
 /// Each as it is, which its template may not be: it may be older, and admission, a `LimitRange` and resizing change it.
 pub(super) fn pods(targets: &[(TargetKey, Target)], look: &Lookout<'_>, sharing: &Sharing) -> Vec<WatchedPod> {
-    let nodes = whereabouts(targets, look.catalog);
+    let asked = asked_by(targets, look.catalog);
     let of = |(key, target): &(TargetKey, Target)| {
         let pods = look.catalog.pods.get(key).into_iter().flatten();
-        let whereabouts = |pod: WatchedPod| WatchedPod { node: nodes.get(pod.name.as_str()).cloned(), ..pod };
-        pods.filter_map(|pod| self::pod(pod, target, look, sharing)).map(whereabouts).collect::<Vec<_>>()
+        let node = |pod: &SlimPod| whereabouts(pod, look.catalog, &asked);
+        let ready = |pod: &Arc<SlimPod>| Some(WatchedPod { node: node(pod), ..self::pod(pod, target, look, sharing)? });
+        pods.filter_map(ready).collect::<Vec<_>>()
     };
     targets.iter().flat_map(of).collect()
+}
+
+/// Its node, and whether all GPUs that are asked for there, and all parts of GPUs, are asked for by the same workload. One whose GPUs are
+/// asked for in another way does not show whose the rest of them are.
+pub(super) fn whereabouts(pod: &SlimPod, catalog: &Catalog, asked: &HashMap<&str, u32>) -> Option<Whereabouts> {
+    let name = pod.spec.node_name.as_ref()?;
+    let ours = asked.get(name.as_str()).copied().unwrap_or(0);
+    let own = ours > 0 && catalog.gpus_asked.get(name).copied().unwrap_or(0) <= ours;
+    Some(Whereabouts { name: name.clone(), own })
 }
 
 /// None for one that is not Ready.

@@ -3,6 +3,7 @@ mod lost;
 use super::*;
 use crate::catalog::Machine;
 use crate::config::Config;
+use crate::evidence::Whereabouts;
 use crate::sharing::Sharing;
 use serde_json::{Value, json};
 use wellfed_engine::memory::Memory;
@@ -148,7 +149,8 @@ fn a_node_is_a_workloads_own_where_no_other_asks_for_a_gpu_or_a_part_of_one() {
             gpus_asked: [("n".to_owned(), asked)].into(),
             ..Catalog::default()
         };
-        whereabouts(&[(target_key("train"), Target::default())], &catalog)["train-1"].clone()
+        let asked = asked_by(&[(target_key("train"), Target::default())], &catalog);
+        ready::whereabouts(&catalog.pods[&target_key("train")][0], &catalog, &asked).unwrap()
     };
 
     assert_eq!(own(2), Whereabouts { name: "n".into(), own: true });
@@ -177,8 +179,13 @@ fn a_node_is_a_workloads_own_while_no_other_pod_asks_for_a_gpu_there() {
     // Of a pod that ended nothing is asked for any more.
     catalog.gpus_asked = [("n1", 4), ("n2", 8), ("n3", 4)].map(|(node, gpus)| (node.to_owned(), gpus)).into();
 
-    let nodes = whereabouts(&[(target_key("train"), Target::default())], &catalog);
+    let asked = asked_by(&[(target_key("train"), Target::default())], &catalog);
+    let pods = &catalog.pods[&target_key("train")];
 
-    let own = ["alone", "beside", "after", "otherwise"].map(|pod| (nodes[pod].name.as_str(), nodes[pod].own));
-    assert_eq!(own, [("n1", true), ("n2", false), ("n3", true), ("n4", false)]);
+    let own = pods[..4].iter().map(|pod| ready::whereabouts(pod, &catalog, &asked).unwrap());
+    let own: Vec<_> = own.map(|node| (node.name, node.own)).collect();
+    assert_eq!(
+        own,
+        [("n1", true), ("n2", false), ("n3", true), ("n4", false)].map(|(node, own)| (node.to_owned(), own))
+    );
 }

@@ -79,7 +79,7 @@ fn what_cannot_be_is_refused_with_its_path_and_the_fix() {
             "telemetry.metrics: Off",
             "model.service.workers: 3",
             "lab.yaml: changes[0].set.model.service.workers: model.service.workers: there is no \"workers\" here; choose one of \
-             batch, concurrency, cpuPool, cpuSecondsPerRequest, gpuMemoryMib, gpuSecondsPerRequest, router, warmUp",
+             batch, concurrency, cpuPool, cpuSecondsPerRequest, gpuMemoryMib, gpuSecondsPerRequest, router, waitSecondsPerRequest, warmUp",
         ),
         (
             "telemetry.metrics: Off",
