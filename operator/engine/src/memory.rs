@@ -41,7 +41,7 @@ pub struct Memory {
     )]
     pub demand_above_since: Option<Timestamp>,
     /// Since when demand exceeds the replicas, without a pause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "backlog", skip_serializing_if = "Option::is_none")]
     pub backlog_since: Option<Moment>,
     /// Latency objectives that are exceeded while every replica is Ready, and since when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,6 +1,6 @@
 //! Which sources a workload's evidence had, so that a restart of the operator does not forget what was lost since.
 
-use super::{Evidence, GpuEvidence, ServerEvidence, TrainerEvidence};
+use super::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence, TrainerEvidence};
 use serde::{Deserialize, Serialize};
 
 /// What was measured at an evaluation, or within a day before it; one bit a source, in the order of [`gpu`] and [`pod`],
@@ -11,19 +11,26 @@ pub struct Sources(Option<u16>, Option<u16>);
 /// A source: whether it is there, and whether it is known to be lost.
 type Source<'a> = (bool, &'a mut bool);
 
-fn gpu(gpu: &mut GpuEvidence) -> Vec<Source<'_>> {
-    vec![
+const fn gpu(gpu: &mut GpuEvidence) -> [Source<'_>; 8] {
+    [
         (gpu.engine.is_some(), &mut gpu.engine_lost),
         (gpu.sm.is_some(), &mut gpu.sm_lost),
         (gpu.dram.is_some(), &mut gpu.dram_lost),
         (gpu.tensor.is_some(), &mut gpu.tensor_lost),
         (gpu.power.is_some(), &mut gpu.power_lost),
+        (gpu.nvlink.is_some(), &mut gpu.nvlink_lost),
+        (gpu.pcie.is_some(), &mut gpu.pcie_lost),
+        (gpu.lanes_most.is_some(), &mut gpu.lanes_most_lost),
     ]
 }
 
-/// A pod's server and trainer.
-fn pod<'a>(server: &'a mut ServerEvidence, trainer: &'a mut TrainerEvidence) -> Vec<Source<'a>> {
-    vec![
+/// A pod's server, trainer and container.
+const fn pod<'a>(
+    server: &'a mut ServerEvidence,
+    trainer: &'a mut TrainerEvidence,
+    container: &'a mut ContainerEvidence,
+) -> [Source<'a>; 11] {
+    [
         (server.kv.is_some(), &mut server.kv_lost),
         (server.progress.is_some(), &mut server.progress_lost),
         (server.first_token_seconds.is_some(), &mut server.first_token_lost),
@@ -31,15 +38,19 @@ fn pod<'a>(server: &'a mut ServerEvidence, trainer: &'a mut TrainerEvidence) -> 
         (trainer.throughput.is_some(), &mut trainer.throughput_lost),
         (trainer.loss.is_some(), &mut trainer.loss_lost),
         (trainer.quality.is_some(), &mut trainer.quality_lost),
+        (trainer.steps.is_some(), &mut trainer.steps_lost),
+        (container.io_pressure.is_some(), &mut container.io_pressure_lost),
+        (container.network.is_some(), &mut container.network_lost),
+        (container.network_of_peak.is_some(), &mut container.network_peak_lost),
     ]
 }
 
-fn bits(sources: Vec<Source<'_>>) -> u16 {
+fn bits<'a>(sources: impl IntoIterator<Item = Source<'a>>) -> u16 {
     let known = sources.into_iter().enumerate().filter(|(_, (there, lost))| *there || **lost);
     known.fold(0, |bits, (place, _)| bits | 1 << place)
 }
 
-fn lose(sources: Vec<Source<'_>>, known: u16) {
+fn lose<'a>(sources: impl IntoIterator<Item = Source<'a>>, known: u16) {
     for (place, (there, lost)) in sources.into_iter().enumerate() {
         *lost |= !there && known & (1 << place) != 0;
     }
@@ -49,10 +60,9 @@ impl Sources {
     /// Of `seen`: what any of its GPUs and any of its pods has or had lately.
     pub fn of(seen: &Evidence) -> Self {
         let gpus = seen.gpus.iter().map(|one| bits(gpu(&mut { *one })));
-        let pods = seen.servers.iter().zip(&seen.trainers).map(|(server, trainer)| {
-            let (mut server, mut trainer) = (*server, *trainer);
-            bits(pod(&mut server, &mut trainer))
-        });
+        let pods = seen.servers.iter().zip(&seen.trainers).zip(&seen.containers);
+        let pods = pods
+            .map(|((server, trainer), container)| bits(pod(&mut { *server }, &mut { *trainer }, &mut { *container })));
         Self(gpus.reduce(|all, one| all | one), pods.reduce(|all, one| all | one))
     }
 
@@ -80,8 +90,9 @@ impl Evidence {
         for one in &mut self.gpus {
             lose(gpu(one), known.0.unwrap_or(0));
         }
-        for (server, trainer) in self.servers.iter_mut().zip(&mut self.trainers) {
-            lose(pod(server, trainer), known.1.unwrap_or(0));
+        let pods = self.servers.iter_mut().zip(&mut self.trainers).zip(&mut self.containers);
+        for ((server, trainer), container) in pods {
+            lose(pod(server, trainer, container), known.1.unwrap_or(0));
         }
     }
 }
@@ -95,7 +106,7 @@ mod tests {
 
     fn seen(gpus: &[GpuEvidence], server: &ServerEvidence) -> Evidence {
         let (servers, trainers) = (vec![*server], vec![TrainerEvidence::default()]);
-        Evidence { servers, trainers, ..evidence(Class::Inference, gpus, &[]) }
+        Evidence { servers, trainers, ..evidence(Class::Inference, gpus, &[ContainerEvidence::default()]) }
     }
 
     fn says() -> ServerEvidence {
@@ -113,6 +124,35 @@ mod tests {
         let (gpu, server) = (now.gpus[0], now.servers[0]);
         assert_eq!((gpu.sm_lost, gpu.power_lost, gpu.engine_lost), (true, false, false));
         assert_eq!((server.kv_lost, server.progress_lost), (true, false));
+        assert_eq!(Sources::of(&now), known, "what is lost is still known");
+    }
+
+    /// Each of these tells, while it is there, that work goes on or that another explanation holds.
+    #[test]
+    fn links_steps_and_the_waits_of_containers_are_missed_too() {
+        let some = Some(Span::exact(0.5));
+        let gpu = GpuEvidence { nvlink: some, pcie: some, lanes_most: Some(16.0), ..busy_gpu() };
+        let container = ContainerEvidence {
+            io_pressure: some,
+            network: some,
+            network_of_peak: some,
+            ..ContainerEvidence::default()
+        };
+        let trainer = TrainerEvidence { steps: some, ..TrainerEvidence::default() };
+        let with = |gpu, container, trainer| Evidence {
+            containers: vec![container],
+            trainers: vec![trainer],
+            ..seen(&[gpu], &ServerEvidence::default())
+        };
+        let known = Sources::of(&with(gpu, container, trainer));
+        let mut now = with(busy_gpu(), ContainerEvidence::default(), TrainerEvidence::default());
+
+        now.lose(known);
+
+        let (gpu, container) = (now.gpus[0], now.containers[0]);
+        assert_eq!([gpu.nvlink_lost, gpu.pcie_lost, gpu.lanes_most_lost], [true; 3]);
+        assert_eq!([container.io_pressure_lost, container.network_lost, container.network_peak_lost], [true; 3]);
+        assert!(now.trainers[0].steps_lost);
         assert_eq!(Sources::of(&now), known, "what is lost is still known");
     }
 
