@@ -1,13 +1,11 @@
 //! Whether a GPU is one pod's alone: what its node's labels say of each resource, and what they said within a day.
 
 use crate::catalog::Catalog;
+use crate::evidence::REMEMBERED;
 use crate::resources::{SHARED, is_gpu};
 use crate::slim::{SlimNode, SlimPod};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
-
-/// Labels that are away, as after a restart of what discovers them, are believed for as long.
-const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 
 /// How GPU feature discovery ends the product of what is sliced in time, or shared through MPS.
 const SHARED_PRODUCT: &str = "-SHARED";
@@ -44,7 +42,8 @@ fn of_resource(labels: &BTreeMap<String, String>, resource: &str) -> Option<bool
 pub struct Sharing(HashMap<String, BTreeMap<String, Timestamp>>);
 
 impl Sharing {
-    /// Takes in what all nodes say now. One that says nothing is believed to be as it was; one that says no is not shared.
+    /// Takes in what all nodes say now. One that says nothing, as after a restart of what discovers it, is believed to be as it
+    /// was for a day; one that says no is not shared.
     pub fn see(&mut self, catalog: &Catalog, now: Timestamp) {
         for (node, machine) in &catalog.machines {
             for (resource, shared) in &machine.sharing {
@@ -74,6 +73,7 @@ impl Sharing {
 mod tests {
     use super::*;
     use crate::catalog::Machine;
+    use jiff::SignedDuration;
     use serde_json::json;
 
     fn node(resource: &str, labels: &[(&str, &str)]) -> BTreeMap<String, bool> {

@@ -83,8 +83,7 @@ fn peak(seen: &Evidence) -> Option<f64> {
 
 /// What the work itself needs at most; none of a server that takes its memory in advance, whose use says nothing.
 fn needs(seen: &Evidence) -> Option<f64> {
-    let reserves = seen.servers.iter().any(|server| server.kv.is_some() || server.kv_lost);
-    peak(seen).filter(|_| !reserves)
+    peak(seen).filter(|_| !seen.servers.iter().any(ServerEvidence::keeps_a_cache))
 }
 
 /// None of none, and none where one of them is not known.

@@ -28,6 +28,7 @@ pub use bounds::DIVERGED;
 pub use history::History;
 pub use labels::Scheme;
 pub use lane::{LONGEST, Lane, Verdicts};
+pub(crate) use last_seen::REMEMBERED;
 pub use metric::{Metric, Subject};
 pub(crate) use query::SCRAPED_BY;
 pub use recorded::rules;

@@ -52,6 +52,11 @@ pub struct ServerEvidence {
 }
 
 impl ServerEvidence {
+    /// Whether it has a KV cache, and so takes its memory in advance: how much of it is in use says nothing then.
+    pub const fn keeps_a_cache(&self) -> bool {
+        self.kv.is_some() || self.kv_lost
+    }
+
     /// The queue's share of the time to the first token, or of the whole time where a server has no first token.
     pub fn queue_share(&self) -> Option<Span> {
         let stand_in = self.whole_seconds.filter(|_| !self.first_token_lost);

@@ -10,7 +10,7 @@ use crate::span::Span;
 const NEARLY_NONE: f64 = 1e-6;
 
 /// The evidence as it would be if what was lost spoke against no cause: each source alone, then all of them.
-pub fn unopposed(seen: &Evidence) -> Vec<(Source, Evidence)> {
+pub fn unopposed(seen: &Evidence) -> Vec<Unopposed> {
     let lost: Vec<Source> = Source::ALL.into_iter().filter(|source| source.is_lost(seen)).collect();
     let mut all: Vec<_> = lost.iter().flat_map(|source| silent(seen, &[*source])).collect();
     if lost.len() > 1 {
@@ -19,19 +19,29 @@ pub fn unopposed(seen: &Evidence) -> Vec<(Source, Evidence)> {
     all
 }
 
+/// Evidence in which a lost source speaks against nothing.
+pub struct Unopposed {
+    source: Source,
+    seen: Evidence,
+    /// What of it is the workload's alone, where not all is.
+    own: Option<Evidence>,
+}
+
 /// The source that may hide the refusal of this rule, if one does.
-pub fn hides(rule: &dyn Rule, says: &Says, unopposed: &[(Source, Evidence)]) -> Option<Source> {
+pub fn hides(rule: &dyn Rule, says: &Says, unopposed: &[Unopposed]) -> Option<Source> {
     if says.refuses() {
         return None;
     }
-    let refuses = |seen: &Evidence| ask(rule, seen, attributable(seen).as_ref()).refuses();
-    unopposed.iter().find(|(_, seen)| refuses(seen)).map(|(source, _)| *source)
+    unopposed.iter().find(|one| ask(rule, &one.seen, one.own.as_ref()).refuses()).map(|one| one.source)
 }
 
 /// Most sources speak against a cause by being high. Memory bandwidth is a sign of some causes and speaks against others.
-fn silent(seen: &Evidence, lost: &[Source]) -> Vec<(Source, Evidence)> {
+fn silent(seen: &Evidence, lost: &[Source]) -> Vec<Unopposed> {
     let bandwidth: &[f64] = if lost.contains(&Source::MemoryBandwidth) { &[NEARLY_NONE, 1.0] } else { &[NEARLY_NONE] };
-    let filled = |dram: &f64| Some((*lost.first()?, filled(seen, lost, *dram)));
+    let filled = |dram: &f64| {
+        let seen = filled(seen, lost, *dram);
+        Some(Unopposed { source: *lost.first()?, own: attributable(&seen), seen })
+    };
     bandwidth.iter().filter_map(filled).collect()
 }
 

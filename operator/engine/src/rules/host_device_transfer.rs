@@ -1,7 +1,7 @@
 //! Copies between host and GPU fill the step, and neither of the two computes meanwhile.
 
 use super::{Rule, RuleName, Says, at_least, below, measure, storage_stall};
-use crate::evidence::{Evidence, GpuEvidence};
+use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 
 /// Much traffic over `PCIe` beside GPUs that wait, few SMs at work and an idle CPU. An offloaded optimizer copies too,
@@ -21,7 +21,7 @@ impl Rule for HostDeviceTransfer {
         if !(seen.most_gpus(|gpu| copying(gpu, seen)) && storage_stall::cpu_idles(seen)) {
             return Says::NotMine;
         }
-        let keeps_a_cache = seen.servers.iter().any(|server| server.kv.is_some() || server.kv_lost);
+        let keeps_a_cache = seen.servers.iter().any(ServerEvidence::keeps_a_cache);
         Says::Found(if keeps_a_cache { Weight::Advice } else { Weight::Veto }, measured(seen))
     }
 }

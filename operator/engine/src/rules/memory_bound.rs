@@ -1,7 +1,7 @@
 //! A trainer's GPU memory is full while its SMs are not.
 
 use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
-use crate::evidence::{Evidence, GpuEvidence};
+use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
 
@@ -27,7 +27,7 @@ impl Rule for MemoryBound {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        let reserves = seen.servers.iter().any(|server| server.kv.is_some() || server.kv_lost);
+        let reserves = seen.servers.iter().any(ServerEvidence::keeps_a_cache);
         if seen.class != Class::Training || reserves || !seen.most_gpus(|gpu| full(gpu, seen)) {
             return Says::NotMine;
         }

@@ -22,7 +22,7 @@ impl Rule for OversizedGpu {
         let limits = &seen.gate.thresholds;
         let cache = cache(seen);
         let fits = |gpu: &GpuEvidence| {
-            if keeps_a_cache(seen) {
+            if seen.servers.iter().any(ServerEvidence::keeps_a_cache) {
                 cache.is_some_and(|cache| needed(gpu, cache.high) < limits.oversized_memory_below)
             } else {
                 below(gpu.memory_peak, limits.oversized_memory_below)
@@ -38,18 +38,10 @@ impl Rule for OversizedGpu {
     }
 }
 
-fn has_one(server: &ServerEvidence) -> bool {
-    server.kv.is_some() || server.kv_lost
-}
-
-fn keeps_a_cache(seen: &Evidence) -> bool {
-    seen.servers.iter().any(has_one)
-}
-
 /// The KV cache in use at the fullest server; none where nobody has one, or one that counts it has a gap.
 fn cache(seen: &Evidence) -> Option<Span> {
     let fuller = |one: Span, other: Span| if other.high > one.high { other } else { one };
-    let used = seen.servers.iter().filter(|server| has_one(server)).map(|server| server.kv);
+    let used = seen.servers.iter().filter(|server| server.keeps_a_cache()).map(|server| server.kv);
     used.reduce(|one, other| one.zip(other).map(|(one, other)| fuller(one, other))).flatten()
 }
 
