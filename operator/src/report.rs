@@ -213,9 +213,6 @@ impl Reporter<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
 /// What a new status tells, after these.
 fn news(
     mut happenings: Vec<Happening>,
@@ -261,3 +258,6 @@ fn log(id: &WorkloadId, decided: Option<&Decided>, status: &GpuWorkloadStatus) {
     let summary = status.decision.as_ref().map_or("", |decision| decision.summary.as_str());
     tracing::info!(workload = %id, summary, decision = json, "decision changed");
 }
+
+#[cfg(test)]
+mod tests;

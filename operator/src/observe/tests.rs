@@ -6,10 +6,22 @@ use crate::config::Config;
 use crate::evidence::Whereabouts;
 use crate::sharing::Sharing;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 use wellfed_engine::memory::Memory;
 
 fn target_key(name: &str) -> TargetKey {
     ("demo".into(), "Deployment".into(), name.into())
+}
+
+/// At ten past midnight, with nothing read and nothing judged.
+fn lookout(catalog: &Catalog, workloads: Vec<Arc<DeserializeGuard<GpuWorkload>>>) -> Lookout<'_> {
+    static NOTHING: LazyLock<(Answers, Opinions, Settings)> = LazyLock::new(|| {
+        let settings = Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) };
+        (Answers::new(), Opinions::new(), settings)
+    });
+    let (answers, opinions, settings) = &*NOTHING;
+    let now = "2026-01-01T00:10:00Z".parse().unwrap();
+    Lookout { workloads, catalog, answers, opinions, settings, stale_after: SignedDuration::from_secs(60), now }
 }
 
 /// Of a workload on `target`, whose one pod ended in these minutes; its memory is as the engine left it.
@@ -33,15 +45,7 @@ fn look(target: &str, minutes: [u32; 2], recall: &mut Recall) -> (Vec<Exit>, Wor
     let one = Target { gpus: 1, container: "main".into(), template: 7, ..Target::default() };
     catalog.targets.insert(target_key(target), one);
     catalog.pods.insert(target_key(target), vec![Arc::new(serde_json::from_value(pod).unwrap())]);
-    let look = Lookout {
-        workloads: vec![Arc::new(serde_json::from_value(object).unwrap())],
-        catalog: &catalog,
-        answers: &Answers::new(),
-        opinions: &Opinions::new(),
-        settings: &Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) },
-        stale_after: SignedDuration::from_secs(60),
-        now: "2026-01-01T00:10:00Z".parse().unwrap(),
-    };
+    let look = lookout(&catalog, vec![Arc::new(serde_json::from_value(object).unwrap())]);
     let mut seen = observe(&look, recall);
     match seen.subjects.remove(0).state {
         SubjectState::Resolved(ready) => (ready.exits, seen.world.workloads.remove(0)),
@@ -88,15 +92,7 @@ fn ready(container: &Value, status: &Value, labels: &Value) -> Vec<WatchedPod> {
         machines: [("n".to_owned(), Machine::of(&serde_json::from_value(node).unwrap()))].into(),
         ..Catalog::default()
     };
-    let look = Lookout {
-        workloads: Vec::new(),
-        catalog: &catalog,
-        answers: &Answers::new(),
-        opinions: &Opinions::new(),
-        settings: &Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) },
-        stale_after: SignedDuration::from_secs(60),
-        now: "2026-01-01T00:10:00Z".parse().unwrap(),
-    };
+    let look = lookout(&catalog, Vec::new());
     let mut sharing = Sharing::default();
     sharing.see(&catalog, look.now);
     let template = Target { gpus: 1, container: "template".into(), ..Target::default() };

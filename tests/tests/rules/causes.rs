@@ -1,7 +1,7 @@
 //! Causes that GPUs, containers and servers show.
 
 use crate::exposition::{Gauges, Labels, Replica};
-use crate::meters::{BUSY, DECODING_FOR_ONE, STARVED, WAITING};
+use crate::meters::{BUSY, DECODING_FOR_ONE, FETCHING, STARVED, WAITING};
 use crate::refusal::Refusal;
 use crate::stage::{Case, Stage, wish};
 use std::time::Duration;
@@ -106,11 +106,6 @@ const SERIAL: Replica = Replica {
 const SERIAL_TRITON: Replica = Replica {
     server: &[("nv_inference_pending_request_count", 40.0)],
     counters: &[("nv_inference_count", 30.0), ("nv_inference_exec_count", 30.0)],
-    ..NONE
-};
-
-const FETCHING: Replica = Replica {
-    container: &[("container_cpu_usage_seconds_total", 1.6), ("container_pressure_io_waiting_seconds_total", 0.35)],
     ..NONE
 };
 

@@ -1,6 +1,14 @@
 //! GPUs as exporters show them in one state or another.
 
-use crate::exposition::Gauges;
+use crate::exposition::{Gauges, Replica};
+
+/// A trainer's replica whose GPU is hardly fed, since its container waits for storage.
+pub const FETCHING: Replica = Replica {
+    gpu: STARVED,
+    container: &[("container_cpu_usage_seconds_total", 1.6), ("container_pressure_io_waiting_seconds_total", 0.35)],
+    server: &[],
+    counters: &[],
+};
 
 /// Hardly fed.
 pub const STARVED: Gauges = &[

@@ -1,7 +1,7 @@
 //! GPUs that several pods share, as their node says: what is found there is told, and growth passes.
 
-use crate::exposition::{Labels, Replica};
-use crate::meters::STARVED;
+use crate::exposition::Labels;
+use crate::meters::FETCHING;
 use crate::stage::{Case, Stage, wish};
 use anyhow::ensure;
 use k8s_openapi::api::core::v1::Node;
@@ -10,13 +10,6 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use wellfed_crds::ConditionStatus::{False, True};
 use wellfed_tests::fixture::OWNER;
-
-const FETCHING: Replica = Replica {
-    gpu: STARVED,
-    container: &[("container_cpu_usage_seconds_total", 1.6), ("container_pressure_io_waiting_seconds_total", 0.35)],
-    server: &[],
-    counters: &[],
-};
 
 /// The exporter shows each GPU with one pod only, as it does with a sliced one.
 const CASE: Case = Case { name: "reader", class: "Training", replicas: &[FETCHING; 2], labels: Labels::Honoured };

@@ -1,18 +1,11 @@
 //! A person's word against the gate.
 
-use crate::exposition::{Labels, Replica};
-use crate::meters::STARVED;
+use crate::exposition::Labels;
+use crate::meters::FETCHING;
 use crate::stage::{Case, Stage, wish};
 use anyhow::ensure;
 use jiff::{SignedDuration, Timestamp};
 use wellfed_crds::ConditionStatus::{False, True};
-
-const FETCHING: Replica = Replica {
-    gpu: STARVED,
-    container: &[("container_cpu_usage_seconds_total", 1.6), ("container_pressure_io_waiting_seconds_total", 0.35)],
-    server: &[],
-    counters: &[],
-};
 
 const CASE: Case = Case { name: "reader", class: "Training", replicas: &[FETCHING; 2], labels: Labels::Exported };
 

@@ -90,17 +90,7 @@ mod tests {
     use crate::{sim::Replica, view::PodView};
 
     fn pod(uid: &str, gpus: u32, started: i64) -> PodView {
-        PodView {
-            namespace: "demo".into(),
-            name: uid.into(),
-            labels: BTreeMap::new(),
-            node: "n1".into(),
-            container: "main".into(),
-            image: "image".into(),
-            running: true,
-            started,
-            replica: Replica::ready(uid, gpus, None),
-        }
+        PodView { started, ..PodView::running(Replica::ready(uid, gpus, None)) }
     }
 
     fn view(pods: Vec<PodView>) -> ClusterView {

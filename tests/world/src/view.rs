@@ -90,6 +90,22 @@ impl NodeView {
 }
 
 impl PodView {
+    /// One that runs on `n1` since the epoch, for tests.
+    #[cfg(test)]
+    pub(crate) fn running(replica: Replica) -> Self {
+        Self {
+            namespace: "demo".into(),
+            name: replica.uid.clone(),
+            labels: BTreeMap::new(),
+            node: "n1".into(),
+            container: "main".into(),
+            image: "image".into(),
+            running: true,
+            started: 0,
+            replica,
+        }
+    }
+
     /// `None` for a pod that is not bound or has ended.
     fn of(pod: &Pod) -> Option<Self> {
         let (spec, status) = (pod.spec.as_ref()?, pod.status.as_ref());

@@ -107,17 +107,7 @@ mod tests {
     use crate::sim::{Replica, Usage};
 
     fn pod(uid: &str) -> PodView {
-        PodView {
-            namespace: "demo".into(),
-            name: uid.into(),
-            labels: BTreeMap::new(),
-            node: "n1".into(),
-            container: "main".into(),
-            image: "image".into(),
-            running: true,
-            started: 0,
-            replica: Replica::ready(uid, 1, Some(4.0)),
-        }
+        PodView::running(Replica::ready(uid, 1, Some(4.0)))
     }
 
     fn ledger(io_waiting: f64, net_rx_bytes: f64) -> Ledger {
