@@ -111,8 +111,13 @@ impl History {
     }
 
     fn own_of(&self, workload: &Watched, looks: &[&Look]) -> OwnEvidence {
+        self.own_evidence(workload, looks, self.due(looks))
+    }
+
+    /// How many looks there should be from the first to the last of these: one that was never taken is a missing sample too.
+    fn due(&self, looks: &[&Look]) -> usize {
         let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
-        self.own_evidence(workload, looks, looks.len().max(looks_in(span, self.interval) + 1))
+        looks.len().max(looks_in(span, self.interval) + 1)
     }
 
     /// Whether everything in a look is newer than `from`.
@@ -121,11 +126,8 @@ impl History {
     }
 
     fn add(&self, evidence: &mut Evidence, workload: &Watched, pod: &WatchedPod, looks: &[&Look]) {
-        // A look that was never taken is a missing sample too.
-        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
-        let expected = looks.len().max(looks_in(span, self.interval) + 1);
         let id = self.pod(&workload.namespace, &pod.name);
-        let mut samples = Samples::expecting(expected, self.interval);
+        let mut samples = Samples::expecting(self.due(looks), self.interval);
         evidence.expected_gpus = evidence.expected_gpus.saturating_add(pod.gpus);
         self.add_gpus(evidence, id.map(|id| (id, pod)), looks, workload.weights, &mut samples);
         let shared = pod.shared || id.is_some_and(|id| self.shares_a_gpu(id, pod.ready_since));
