@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
-use wellfed_corpus::classes::Class;
+use wellfed_corpus::classes::{Class, LOOKED_AT};
 use wellfed_corpus::dice::Half;
 use wellfed_corpus::label::label;
 use wellfed_corpus::score::{Score, judge_all};
@@ -23,7 +23,7 @@ struct Report {
     seed_b: Option<Score>,
 }
 
-/// `--only-a` leaves seed B alone, which is for results and never for tuning; `--beyond N` plays as many scenarios of the same
+/// `--only-a` leaves seed B alone, which is for results and never for tuning; `--beyond N` plays as many scenarios of its
 /// ranges after the first N of each class, and writes nothing; `--all` lists every scenario;
 /// `--explain CLASS INDEX` tells minute by minute what the gate saw and said in one scenario of seed A.
 fn main() -> Result<ExitCode> {
@@ -43,7 +43,7 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let seed_a = scored("seed A", (Half::A, 0), has("--all"))?;
-    let seed_b = if has("--only-a") { None } else { Some(scored("seed B", (Half::B, 0), false)?) };
+    let seed_b = if has("--only-a") { None } else { Some(scored("seed B", (Half::B, LOOKED_AT), false)?) };
     println!("{} seconds", started.elapsed().as_secs());
     let reached = seed_a.reaches_the_goal() && seed_b.as_ref().is_none_or(Score::reaches_the_goal);
     let report = serde_json::to_string_pretty(&Report { seed_a, seed_b })?;

@@ -22,6 +22,9 @@ use wellfed_sim::scenario::Scenario;
 
 /// Scenarios of each class and half.
 pub const EACH: u64 = 12;
+/// Scenarios of each class that were played from seed B's ranges while the rules could still change. The bench plays those
+/// that come after them.
+pub const LOOKED_AT: u64 = 24;
 
 /// A class of scenarios.
 #[derive(Clone, Copy, Debug)]

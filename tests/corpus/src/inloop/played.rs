@@ -4,7 +4,7 @@ use super::scenario::scenario;
 use crate::case::Case;
 use anyhow::{Context, Result};
 use wellfed::simulate::{Policy, play};
-use wellfed_engine::decision::{Decision, Step};
+use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::gate::Verdict;
 use wellfed_engine::rules::RuleName;
 
@@ -15,13 +15,15 @@ pub struct Looped {
     pub asked: Option<f64>,
     /// The rules that refused, each with the second at which it first did.
     pub refusals: Vec<(RuleName, f64)>,
+    /// When growth was first held because the last had brought nothing, seconds since the start.
+    pub capped: Option<f64>,
     /// Replicas at the start.
     pub began: u32,
     /// Replicas asked for at the end.
     pub ended: u32,
     /// Replicas beyond those at the start, times hours.
     pub grown: f64,
-    /// Replicas that the gate held back, times hours.
+    /// Replicas that the gate held back, by a verdict, for want of one or by a ceiling, times hours.
     pub held: f64,
 }
 
@@ -51,10 +53,23 @@ impl Looped {
         {
             self.refusals.push((rule, second));
         }
+        let capped = capped(decision);
+        if capped > 0 {
+            self.capped.get_or_insert(second);
+        }
         let gate = decision.steps.iter().find(|record| record.step == Step::Gate);
         let held = gate.map_or(0, |record| record.before.0.saturating_sub(record.after.0));
-        self.held += f64::from(held) * hours;
+        self.held += f64::from(held + capped) * hours;
         self.grown += f64::from(decision.number.0.saturating_sub(self.began)) * hours;
         self.ended = decision.number.0;
     }
+}
+
+/// Replicas that a ceiling held back: growth that had brought nothing limits the next.
+fn capped(decision: &Decision) -> u32 {
+    let ceilings = decision.steps.iter().filter_map(|record| match record.reason {
+        Reason::Ceiling { wanted, .. } => Some(wanted.0.saturating_sub(record.after.0)),
+        _ => None,
+    });
+    ceilings.sum()
 }

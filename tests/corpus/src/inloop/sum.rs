@@ -1,5 +1,6 @@
 //! What the loop made of each class.
 
+use super::played::Looped;
 use crate::case::Group;
 use crate::score::Judged;
 use serde::Serialize;
@@ -17,6 +18,8 @@ pub struct LoopCounts {
     pub refused: u32,
     /// Scenarios, whatever was due, in which growth was refused at all.
     pub refused_any: u32,
+    /// Scenarios in which a ceiling held growth: the last had brought nothing.
+    pub capped: u32,
     /// Replicas at the end over those at the start, mean.
     pub replicas_at_end: f64,
     /// Of the replica-hours that were asked for beyond those at the start, the share that was held back.
@@ -41,6 +44,8 @@ pub struct InLoop {
     pub refused_working: u32,
     /// Scenarios that were refused although what was measured did not tell.
     pub refused_unknown: u32,
+    /// Scenarios of working GPUs whose growth a ceiling held.
+    pub capped_working: u32,
     /// By class.
     pub per_class: BTreeMap<&'static str, LoopCounts>,
 }
@@ -54,10 +59,11 @@ impl InLoop {
         }
         let per_class: BTreeMap<_, _> = classes.iter().map(|(name, of_class)| (*name, counts(of_class))).collect();
         let sum = |count: fn(&LoopCounts) -> u32| per_class.values().map(count).sum::<u32>();
-        let refused = |group: Group| {
+        let held_back = |group: Group, test: fn(&Looped) -> bool| {
             let of_group = all.iter().filter(|one| one.group == group);
-            of_group.filter(|one| one.looped.as_ref().is_some_and(|looped| !looped.refusals.is_empty())).count() as u32
+            of_group.filter(|one| one.looped.as_ref().is_some_and(test)).count() as u32
         };
+        let refused = |group| held_back(group, |looped| !looped.refusals.is_empty());
         let due: Vec<&Judged> = all.iter().filter(|one| is_due(one)).collect();
         Self {
             recall: share(f64::from(sum(|one| one.refused)), f64::from(sum(|one| one.due))),
@@ -65,6 +71,7 @@ impl InLoop {
             in_vain: per_class.values().map(|one| one.in_vain).sum(),
             refused_working: refused(Group::Working),
             refused_unknown: refused(Group::Unknown),
+            capped_working: held_back(Group::Working, |looped| looped.capped.is_some()),
             per_class,
         }
     }
@@ -93,6 +100,7 @@ fn counts(of_class: &[&Judged]) -> LoopCounts {
         due: due.len() as u32,
         refused: times.len() as u32,
         refused_any: looped().filter(|one| !one.refusals.is_empty()).count() as u32,
+        capped: looped().filter(|one| one.capped.is_some()).count() as u32,
         replicas_at_end: ends / of_class.len().max(1) as f64,
         growth_held: held(of_class),
         time_to_refusal: times.get(times.len().saturating_sub(1) / 2).copied(),
