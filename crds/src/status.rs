@@ -170,7 +170,8 @@ pub struct FindingStatus {
     /// When it was first seen.
     #[schemars(schema_with = "date_time")]
     pub first_seen: Timestamp,
-    /// When an evaluation last showed it; at most a minute behind.
+    /// When an evaluation last showed it; at most a minute behind. Absent where nobody asks for more: nothing is written then
+    /// to say that it still shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "date_time")]
     pub last_seen: Option<Timestamp>,

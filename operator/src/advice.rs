@@ -36,6 +36,7 @@ pub fn advise(status: &mut GpuWorkloadStatus, subject: &Subject, decided: Option
         let seen = Seen {
             activity: measured(finding, Quantity::GpuActivity),
             peak: measured(finding, Quantity::MemoryPeak),
+            demand: decision.memory.gate.demand_of(&finding.rule),
             from: decision.memory.gate.ceiling.filter(|_| finding.rule == INEFFECTIVE).map(|ceiling| ceiling.gain.from),
         };
         finding.savings = savings(&finding.rule, seen, &costed).map(|saved| saved.sentence());

@@ -91,7 +91,7 @@ impl Cycle {
         self.metrics.lease(leads);
         if holding.term != self.term {
             self.term = holding.term;
-            self.recall.another_term();
+            self.recall.another_term(holding.before);
             self.told.another_term();
         }
         leads && synced

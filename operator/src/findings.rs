@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use wellfed_crds::{Better, CheckStatus, FiguresStatus, FindingStatus, Measured};
 use wellfed_engine::decision::Decision;
+use wellfed_engine::evidence::Demand;
 use wellfed_engine::explain;
 use wellfed_engine::figures::{Figures, Throughput, Worse};
 use wellfed_engine::finding::{id, severity};
@@ -11,6 +12,7 @@ use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
 use wellfed_engine::opinion::{Finding, Opinion};
 use wellfed_engine::policy::Policy;
 use wellfed_engine::remedies::{remedies, restoring_quality};
+use wellfed_engine::rules::{Rule, rule};
 
 /// Where the numbers and words of a finding come from.
 pub struct Sources<'a> {
@@ -48,7 +50,8 @@ impl Sources<'_> {
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after, self.better)),
             way_back: self.way_back(shown),
             first_seen: shown.first.0,
-            last_seen: Some(shown.last.0),
+            // At rest nothing is written to say that it still shows.
+            last_seen: (shown.demand == Demand::Above).then_some(shown.last.0),
             since: shown.since.0,
             ..FindingStatus::default()
         };
@@ -65,6 +68,7 @@ impl Sources<'_> {
         let fell = shown.worse == Some(Worse::Quality);
         let first = restoring_quality(class).filter(|_| fell);
         let own = remedies(shown.name, class).filter(|own| !fell || !own.restores_quality);
+        let own = own.filter(|own| !own.at_rest || shown.demand == Demand::Met);
         first.chain(own).map(ToString::to_string).collect()
     }
 
@@ -93,7 +97,7 @@ impl Sources<'_> {
             }
             (None, Some(found), _) => {
                 status.confidence = format!("{:?}", found.confidence);
-                status.evidence = explain::measured(found);
+                status.evidence = explain::measured(found) + &for_a_day(shown);
                 status.measured = measures(found);
             }
             (None, None, None) => {}
@@ -114,6 +118,14 @@ impl Sources<'_> {
         let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or {undo}"));
         Some(format!("{why}{}", undo.unwrap_or_default()))
     }
+}
+
+/// How long it showed at every look before it was told, where that takes long.
+fn for_a_day(shown: &Shown) -> String {
+    let takes_a_day = shown.name.rule().and_then(rule).is_some_and(Rule::takes_a_day);
+    let shown_for = shown.since.0.duration_since(shown.first.0);
+    let told = takes_a_day && shown.demand == Demand::Met;
+    if told { format!(", and so at every look for {}", explain::duration(shown_for)) } else { String::new() }
 }
 
 fn measures(found: &Finding) -> Vec<Measured> {
@@ -252,6 +264,7 @@ mod tests {
             Sources { opinion: None, last: &[], policy: &workload.policy, better: Better::Higher, undo: None };
         let now = Moment(Timestamp::UNIX_EPOCH);
         let shown = |worse| Shown {
+            demand: Demand::Above,
             name: FindingName::Rule(RuleName::PrecisionUnused),
             weight: Weight::Advice,
             state: State::Regressed,

@@ -39,7 +39,7 @@ pub fn moved(status: &GpuWorkloadStatus, memory: &str, told: &[FindingStatus]) -
     let expires = status.decision.as_ref().and_then(|decision| decision.veto_expires);
     let expires = expires.map(|at| put("/status/decision/vetoExpires", &json!(at)));
     let both = status.findings.iter().zip(told).enumerate();
-    let seen = both.filter(|(_, (now, told))| now.last_seen != told.last_seen);
+    let seen = both.filter(|(_, (now, told))| now.last_seen.is_some() && now.last_seen != told.last_seen);
     let seen = seen.map(|(place, (now, _))| put(&format!("/status/findings/{place}/lastSeen"), &json!(now.last_seen)));
     std::iter::once(put("/status/memory", &json!(memory))).chain(expires).chain(seen).collect()
 }

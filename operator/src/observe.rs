@@ -25,6 +25,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wellfed_crds::GpuWorkload;
 use wellfed_engine::opinion::{Opinion, Opinions};
+use wellfed_engine::rest::Rest;
 use wellfed_engine::units::{PodName, Replicas, WorkloadId};
 use wellfed_engine::world::{Pod, PodState, PoolState, SignalState, SignalValue, Template, Workload, World};
 
@@ -79,6 +80,8 @@ pub struct Ready {
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
     pub opinion: Option<Opinion>,
+    /// What the rules say that need no demand.
+    pub rest: Rest,
     /// How the GPU containers of its pods ended within the longest window, as far as it was seen.
     pub exits: Vec<Exit>,
 }
@@ -203,6 +206,8 @@ fn looked_at(
     let mut memory = recall.memory(&id.uid, workload);
     templates::keep_up(&mut memory.gate.template, &template.digest);
     let (figures, own) = measures(id, &resolved, &signals, look);
+    let opinion = look.opinions.get(&id.uid);
+    let rest = recall.rest(&id.uid, opinion, &resolved.policy.gate, look.now);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -210,7 +215,8 @@ fn looked_at(
         pools,
         measures: figures,
         signals,
-        opinion: look.opinions.get(&id.uid).cloned(),
+        opinion: opinion.cloned(),
+        rest,
         template: Some(template),
         gate_override: gate_override.as_ref().and_then(Word::in_force).cloned(),
         memory,
@@ -219,7 +225,9 @@ fn looked_at(
     let exits =
         recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, &recall.sharing, look.now);
     let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
-    let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, own, gate_override, opinion, exits };
+    let rest = state.rest.clone();
+    let ready =
+        Ready { resolved, settling, contested, foreign, stuck, ready_pods, own, gate_override, opinion, rest, exits };
     (ready, state)
 }
 

@@ -5,13 +5,13 @@ use crate::metrics::Numbers;
 use jiff::Timestamp;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::gate::Verdict;
-use wellfed_engine::policy::{GateMode, Policy, Target};
+use wellfed_engine::policy::{GateMode, Mode, Policy, Target};
 use wellfed_engine::sizing::need;
 use wellfed_engine::units::{Gpus, WorkloadId};
 use wellfed_engine::world::{SignalValue, Workload};
 
-/// For the gate's lane: only while demand exceeds its target, and the gate is not off. `pods` are its Ready pods, and how
-/// its containers ended lately; `own` is what its own signals say.
+/// For the gate's lane, unless the gate is off or nothing is decided. `pods` are its Ready pods, and how its containers ended
+/// lately; `own` is what its own signals say.
 pub fn watched(
     decision: &Decision,
     policy: &Policy,
@@ -19,10 +19,10 @@ pub fn watched(
     own: OwnSaid,
     pods: impl FnOnce() -> (Vec<WatchedPod>, Vec<Exit>),
 ) -> Option<Watched> {
-    let since = decision.memory.demand_above_since?;
-    if policy.gate.mode == GateMode::Off {
+    if policy.gate.mode == GateMode::Off || policy.mode == Mode::Paused {
         return None;
     }
+    let since = decision.memory.demand_above_since;
     let (pods, exits) = pods();
     Some(Watched {
         uid: decision.id.uid.clone(),
@@ -32,7 +32,7 @@ pub fn watched(
         since,
         pods,
         exits,
-        backlog_lasts: backlog_lasts(decision, policy, since, now),
+        backlog_lasts: since.is_some_and(|since| backlog_lasts(decision, policy, since, now)),
         own,
         weights: weights(policy),
         slo_breached: slo_breached(decision, policy, now),
@@ -92,18 +92,31 @@ fn oldest(value: &SignalValue) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wellfed_engine::testing::{server, world};
+    use wellfed_engine::testing::{Scenario, WorkloadBuilder, at, server, world};
 
-    /// Of eight replicas: what was wanted, and what is a minute later.
+    fn seen(scenario: &Scenario) -> Option<Watched> {
+        let (decision, policy) = (scenario.decision("chat"), &scenario.find("chat")?.policy);
+        watched(&decision, policy, scenario.world.now, OwnSaid::default(), || (Vec::new(), Vec::new()))
+    }
+
+    /// Of eight replicas: what was wanted, and what is a minute later. None where demand is met.
     fn lasts(first: u32, then: u32) -> Option<bool> {
         let chat = |wanted| server("chat").running(8).wanting(wanted);
         let begun = world().workload(chat(first)).remembered(false);
-        let later = begun.becomes(chat(then)).later(60).remembered(false);
-        let (decision, policy) = (later.decision("chat"), later.find("chat")?.policy.clone());
-        Some(
-            watched(&decision, &policy, later.world.now, OwnSaid::default(), || (Vec::new(), Vec::new()))?
-                .backlog_lasts,
-        )
+        let later = seen(&begun.becomes(chat(then)).later(60).remembered(false))?;
+        later.since.map(|_| later.backlog_lasts)
+    }
+
+    #[test]
+    fn who_asks_for_no_more_is_looked_at_too_and_who_is_paused_or_has_no_gate_is_not() {
+        let since = |chat: WorkloadBuilder| Some(seen(&world().workload(chat).remembered(false))?.since);
+        let chat = |wanted| server("chat").running(8).wanting(wanted);
+
+        assert_eq!(since(chat(16)), Some(Some(at(0))));
+        assert_eq!(since(chat(4)), Some(None));
+        assert_eq!(since(chat(4).mode(Mode::Recommend)), Some(None));
+        assert_eq!(since(chat(4).mode(Mode::Paused)), None);
+        assert_eq!(since(chat(16).gate(GateMode::Off)), None);
     }
 
     #[test]
@@ -112,6 +125,6 @@ mod tests {
         assert_eq!(lasts(12, 20), Some(true));
         assert_eq!(lasts(16, 10), Some(false), "it goes away by itself");
         assert_eq!(lasts(16, 8), Some(false), "it is met");
-        assert_eq!(lasts(16, 4), None, "nobody is judged then");
+        assert_eq!(lasts(16, 4), None, "there is none then");
     }
 }

@@ -12,6 +12,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wellfed_crds::GpuWorkload;
 use wellfed_engine::memory::Memory;
+use wellfed_engine::opinion::Opinion;
+use wellfed_engine::policy::GatePolicy;
+use wellfed_engine::rest::Rest;
 
 /// After this a write that the store never showed is given up: the store is believed again.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_secs(30);
@@ -24,6 +27,9 @@ const RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
 pub struct Recall {
     intents: HashMap<String, (i64, Parsed)>,
     memories: HashMap<String, Memory>,
+    rests: HashMap<String, Rest>,
+    /// Until when an instance before this one led, and looked.
+    looked_until: Option<Timestamp>,
     writes: HashMap<TargetKey, Written>,
     pauses: HashMap<String, Timestamp>,
     /// Changes by others, a workload's uid.
@@ -78,14 +84,25 @@ impl Recall {
         self.memories.entry(uid.to_owned()).or_insert_with(|| stored().unwrap_or_default())
     }
 
+    /// What the rules say that need no demand, this opinion included.
+    pub fn rest(&mut self, uid: &str, opinion: Option<&Opinion>, policy: &GatePolicy, now: Timestamp) -> Rest {
+        let looked_until = self.looked_until.unwrap_or(now);
+        let rest = self.rests.entry(uid.to_owned()).or_insert_with(|| Rest::known_until(looked_until));
+        rest.see(opinion, policy, now);
+        rest.clone()
+    }
+
     /// Keeps a memory.
     pub fn remember(&mut self, uid: &str, memory: Memory) {
         self.memories.insert(uid.to_owned(), memory);
     }
 
-    /// Forgets every memory: another instance may have decided in between, and left its own in the status.
-    pub fn another_term(&mut self) {
+    /// Forgets every memory: another instance may have decided in between, and left its own in the status. `before` is when one
+    /// last led.
+    pub fn another_term(&mut self, before: Option<Timestamp>) {
+        self.looked_until = before;
         self.memories.clear();
+        self.rests.clear();
         self.writes.clear();
         self.contests.values_mut().for_each(Contest::another_term);
     }
@@ -121,6 +138,7 @@ impl Recall {
     pub fn keep_only(&mut self, uids: &HashSet<String>) {
         self.intents.retain(|uid, _| uids.contains(uid));
         self.memories.retain(|uid, _| uids.contains(uid));
+        self.rests.retain(|uid, _| uids.contains(uid));
         self.pauses.retain(|uid, _| uids.contains(uid));
         self.contests.retain(|uid, _| uids.contains(uid));
         self.ends.retain(|uid, _| uids.contains(uid));
@@ -156,6 +174,21 @@ mod tests {
         assert_eq!(recall.settle(&key(), 4, "119", at(1)), (6, true));
         assert_eq!(recall.settle(&key(), 6, "120", at(2)), (6, false));
         assert_eq!(recall.settle(&key(), 5, "130", at(3)), (5, false));
+    }
+
+    /// A night without an operator is a night that nobody looked.
+    #[test]
+    fn what_began_under_an_earlier_leader_ends_where_nobody_led_for_long() {
+        use wellfed_engine::rest::Course;
+        use wellfed_engine::rules::RuleName::Underused;
+        let policy = wellfed_engine::testing::gate(wellfed_engine::policy::Class::Inference);
+        let course = |away: i64| {
+            let mut recall = Recall::default();
+            recall.another_term(Some(at(-away)));
+            recall.rest("u", None, &policy, at(0)).course(Underused, &policy, at(0))
+        };
+
+        assert_eq!((course(60), course(3 * 3_600)), (Course::Open, Course::Unknown));
     }
 
     #[test]

@@ -226,7 +226,8 @@ fn news(
     let new: Vec<_> = turned.into_iter().filter(|turn| !tells(&happenings, &turn.reason)).collect();
     happenings.extend(new);
     if let (Some(Ok(decision)), SubjectState::Resolved(ready)) = (decided, &subject.state) {
-        happenings.extend(turns(&last.findings, &status.findings, &decision.memory.gate, ready.resolved.better()));
+        let gate = (&decision.memory.gate, &ready.rest);
+        happenings.extend(turns(&last.findings, &status.findings, gate, ready.resolved.better()));
     }
     happenings.extend(overrides(&last.conditions, &status.conditions));
     happenings.extend(foreign(subject));

@@ -6,10 +6,16 @@ use wellfed_crds::{Better, FindingStatus};
 use wellfed_engine::finding::FindingName;
 use wellfed_engine::gate::{GateMemory, Gone};
 use wellfed_engine::memory::Moment;
+use wellfed_engine::rest::Rest;
 
 /// Findings that came into another state, and those that went; `gate` is the memory that `after` was made from, `better` says
 /// which values of the signal of role Quality are.
-pub fn turns(before: &[FindingStatus], after: &[FindingStatus], gate: &GateMemory, better: Better) -> Vec<Happening> {
+pub fn turns(
+    before: &[FindingStatus],
+    after: &[FindingStatus],
+    gate: (&GateMemory, &Rest),
+    better: Better,
+) -> Vec<Happening> {
     let turned = |finding: &&FindingStatus| {
         let old = before.iter().find(|old| old.id == finding.id);
         !old.is_some_and(|old| old.state == finding.state && old.since == finding.since)
@@ -57,14 +63,13 @@ fn note(finding: &FindingStatus) -> String {
 }
 
 /// It went without a step of its life: what is known of why, and what was measured then and is now.
-fn went(old: &FindingStatus, gate: &GateMemory, better: Better) -> Happening {
+fn went(old: &FindingStatus, (gate, rest): (&GateMemory, &Rest), better: Better) -> Happening {
     let rule = &old.rule;
     let closed = |note| judged("FindingClosed".to_owned(), note);
     if *rule == FindingName::ScaleOutIneffective.to_string() {
         return closed(format!("{rule}: its ceiling has ended, so growth may be tried again"));
     }
-    let last = old.last_seen.unwrap_or(old.since);
-    match gate.gone(Moment(last)) {
+    match gate.gone(rule, Moment(old.last_seen.unwrap_or(old.since)), rest) {
         Gone::NotShown => {
             let now = gate.figures.as_ref().map(|figures| findings::now(figures, better)).filter(|now| !now.is_empty());
             let now = now.map(|now| format!(". Now: {now}")).unwrap_or_default();
@@ -72,6 +77,7 @@ fn went(old: &FindingStatus, gate: &GateMemory, better: Better) -> Happening {
         }
         Gone::Displaced => closed(format!("{rule} makes room for findings that matter more")),
         Gone::NotLookedFor => {
+            let last = old.last_seen.or_else(|| rest.known()).unwrap_or(old.since);
             let note = format!(
                 "nobody has looked for {rule} since {last:.0}, since demand is met or the gate does not ask: whether it is \
                  over is not known"

@@ -121,7 +121,7 @@ fn watched(size: usize) -> Vec<Watched> {
         namespace: "bench".to_owned(),
         class: Class::Training,
         gate,
-        since: START,
+        since: Some(START),
         pods: vec![WatchedPod {
             name: pod(workload),
             ready_since: START - minute,

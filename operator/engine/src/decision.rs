@@ -319,6 +319,7 @@ impl Decision {
         (memory.demand_above_since, memory.backlog_since) = (None, None);
         memory.breached.clear();
         memory.gate.rest(&workload.policy.gate, now);
+        memory.gate.rest_on(workload, now);
         let verdict = memory.gate.last_said(&workload.policy.gate);
         Self { verdict, memory, ..Self::unchanged(workload) }
     }

@@ -3,6 +3,7 @@
 //! `None` is unknown, never zero: implausible and missing samples were dropped when this was assembled.
 
 mod data_wait;
+mod demand;
 mod exits;
 mod own;
 mod server;
@@ -16,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use data_wait::DataWait;
+pub use demand::Demand;
 pub use exits::{Ended, Exits};
 pub use own::{Moves, OwnEvidence};
 pub use server::ServerEvidence;
@@ -30,9 +32,12 @@ pub struct Evidence {
     pub class: Class,
     /// How it wants to be judged.
     pub gate: GatePolicy,
+    /// How its demand stands.
+    #[serde(default)]
+    pub demand: Demand,
     /// The end of the newest sample.
     pub at: Timestamp,
-    /// The time covered, since demand exceeded its target.
+    /// The time covered; where demand exceeds its target, since it did.
     pub covered: SignedDuration,
     /// GPUs that its warm pods ask for.
     pub expected_gpus: u32,
@@ -295,6 +300,11 @@ impl Evidence {
     /// Whether at least the share `most` of the trainers satisfy `test`.
     pub fn most_trainers(&self, test: impl Fn(&TrainerEvidence) -> bool) -> bool {
         self.most(self.trainers.iter().filter(|one| test(one)).count(), self.trainers.len())
+    }
+
+    /// Whether at least the share `most` of the GPUs that are seen satisfy `test`: what the others may be is left open.
+    pub fn most_seen_gpus(&self, test: impl Fn(&GpuEvidence) -> bool) -> bool {
+        self.most(self.gpus.iter().filter(|gpu| test(gpu)).count(), self.gpus.len())
     }
 
     fn most(&self, some: usize, all: usize) -> bool {

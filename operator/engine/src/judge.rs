@@ -1,15 +1,26 @@
 //! Evidence → opinion: whether more GPUs would help, and if not, why.
 
+mod at_rest;
 mod lost;
 
-use crate::evidence::Evidence;
+use crate::evidence::{Demand, Evidence};
 use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
-use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
+use crate::rest::Answers;
+use crate::rules::{Certainty, RULES, Rule, RuleName, Says, rule};
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
+    match seen.demand {
+        Demand::Above => asked(seen),
+        Demand::Met => at_rest::judge(seen),
+    }
+}
+
+/// While demand exceeds its target.
+fn asked(seen: &Evidence) -> Opinion {
     let own = attributable(seen);
+    let mut at_rest = Answers::of(seen);
     let mut findings = Vec::new();
     let (mut unexplained, mut unopposed) = (Vec::new(), Vec::new());
     let mut unsure: Option<Gap> = None;
@@ -19,7 +30,9 @@ pub fn judge(seen: &Evidence) -> Opinion {
         let says = ask(*rule, seen, own.as_ref());
         if let Some(source) = lost::hides(*rule, &says, &unopposed_by_lost) {
             unsure = unsure.or(Some(Gap::SourceLost { rule: rule.name(), source }));
+            at_rest.leave_open(*rule);
         }
+        at_rest.note(*rule, &says, seen);
         match says {
             Says::NotMine => {}
             Says::Invalid(why) => gap = gap.or(Some(why)),
@@ -30,10 +43,12 @@ pub fn judge(seen: &Evidence) -> Opinion {
         }
     }
     if let Some(gap) = gap {
-        return blind(gap, findings, seen);
+        return blind(gap, findings, at_rest.blind(), seen);
     }
     let refused = findings.iter().any(|finding| finding.weight == Weight::Veto);
     let named = findings.iter().any(|finding| finding.weight != Weight::Support);
+    // What a cause explains needs no other word; beside advice it still holds.
+    at_rest.explain(&unexplained, refused);
     // Advice does not silence a refusal: losing the sample behind the advice would bring the refusal back.
     unexplained.retain(|finding| if finding.weight == Weight::Veto { !refused } else { !named });
     findings.append(&mut unexplained);
@@ -47,25 +62,25 @@ pub fn judge(seen: &Evidence) -> Opinion {
         (None, Some(gap)) => Lean::Unknown(gap),
         (None, None) => Lean::Allow,
     };
-    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
+    Opinion { at: seen.at, demand: seen.demand, lean, findings, at_rest, facts: Facts::of(seen) }
 }
 
 /// Without GPUs that can be trusted, what the workload's own software counts still refuses.
-fn blind(gap: Gap, mut findings: Vec<Finding>, seen: &Evidence) -> Opinion {
+fn blind(gap: Gap, mut findings: Vec<Finding>, at_rest: Answers, seen: &Evidence) -> Opinion {
     let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.gate.window / 2;
-    let counts = |finding: &Finding| rule(finding.rule).is_some_and(|rule| !rule.infers());
-    findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counts(finding));
+    findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counted(finding.rule));
     findings.sort_by_key(|finding| certainty(finding.rule));
     let lean = findings.first().map_or(Lean::Unknown(gap), |finding| Lean::Refuse(finding.rule));
-    Opinion { at: seen.at, lean, findings, facts: Facts::of(seen) }
+    Opinion { at: seen.at, demand: seen.demand, lean, findings, at_rest, facts: Facts::of(seen) }
+}
+
+/// Whether its rule goes by what software counts, with no word of the GPUs.
+fn counted(name: RuleName) -> bool {
+    rule(name).is_some_and(|rule| !rule.infers())
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {
     rule(name).map(Rule::certainty)
-}
-
-fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
-    RULES.iter().find(|rule| rule.name() == name).copied()
 }
 
 /// What is the workload's alone, where not all of it is.

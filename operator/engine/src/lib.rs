@@ -26,6 +26,7 @@ pub mod policy;
 pub mod reading;
 pub mod remedies;
 mod remember;
+pub mod rest;
 pub mod rules;
 pub mod savings;
 pub mod sizing;

@@ -1,8 +1,9 @@
 //! What the judge thinks of one workload on one look at its evidence.
 
-use crate::evidence::Source;
+use crate::evidence::{Demand, Source};
 use crate::facts::Facts;
 use crate::memory::Moment;
+use crate::rest::Answers;
 use crate::rules::RuleName;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -16,11 +17,17 @@ pub type Opinions = BTreeMap<String, Opinion>;
 pub struct Opinion {
     /// The end of the newest evidence in it.
     pub at: Timestamp,
-    /// Whether more GPUs would help.
+    /// How demand stood: without it nothing is decided by what follows.
+    #[serde(default)]
+    pub demand: Demand,
+    /// Whether more GPUs would help; unknown without demand.
     pub lean: Lean,
     /// What is wrong, most certain first.
     pub findings: Vec<Finding>,
-    /// What was measured besides.
+    /// What the rules say that need no demand.
+    #[serde(default)]
+    pub at_rest: Answers,
+    /// What was measured besides; nothing without demand.
     #[serde(default)]
     pub facts: Facts,
 }

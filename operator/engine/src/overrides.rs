@@ -52,6 +52,9 @@ const COUNTS: [&str; 6] =
 /// A case on almost no GPUs, or almost no evidence, is no case.
 const LARGE_SHARES: [&str; 2] = ["most", "coverage"];
 
+/// A week: what shows for longer showed long ago.
+const MOST_HOURS: (&str, f64) = ("quiet_hours_from", 168.0);
+
 /// No count or rate that means anything is larger.
 const MOST: f64 = 1e15;
 
@@ -99,7 +102,12 @@ pub fn differences(thresholds: &Thresholds) -> Vec<(String, f64)> {
 fn bounds(field: &str, default: f64) -> (f64, f64) {
     let is_share = default <= 1.0 && !COUNTS.contains(&field);
     let least = if LARGE_SHARES.contains(&field) { 0.1 } else { 0.0 };
-    (least, if is_share { 1.0 } else { MOST })
+    let most = match field {
+        _ if is_share => 1.0,
+        _ if field == MOST_HOURS.0 => MOST_HOURS.1,
+        _ => MOST,
+    };
+    (least, most)
 }
 
 fn table(thresholds: &Thresholds) -> Table {
@@ -175,6 +183,10 @@ mod tests {
         assert_eq!(refused("busyFrom", 70.0), ThresholdError::NoShare(70.0));
         assert_eq!(refused("most", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.1, 1.0) });
         assert_eq!(refused("pcieRxFrom", 1e16), ThresholdError::OutOfBounds { value: 1e16, bounds: (0.0, 1e15) });
+        assert_eq!(
+            refused("quietHoursFrom", 169.0),
+            ThresholdError::OutOfBounds { value: 169.0, bounds: (0.0, 168.0) }
+        );
         assert!(set(&Thresholds::default(), "waitingFrom", 3.0).is_ok(), "requests are no share");
         assert!(set(&Thresholds::default(), "busyFrom", f64::NAN).is_err());
     }

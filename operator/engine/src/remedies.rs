@@ -33,6 +33,9 @@ pub struct Remedy {
     /// It brings back results that a change made worse, whatever the finding was.
     #[serde(default)]
     pub restores_quality: bool,
+    /// It helps where nobody asks for more, and is listed only then.
+    #[serde(default)]
+    pub at_rest: bool,
 }
 
 /// A remedy may lower the precision of the results: how to see it, and how to return.

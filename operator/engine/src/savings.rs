@@ -2,6 +2,7 @@
 
 mod shown;
 
+use crate::evidence::Demand;
 use crate::money::Money;
 use crate::policy::{Policy, PoolPolicy};
 use crate::sizing::Offer;
@@ -18,6 +19,8 @@ pub struct Savings {
     pub freed: Gpus,
     /// What those cost an hour; none where a price is not known.
     pub freed_cost: Option<Money>,
+    /// Replicas that the work does not need, where nobody asks for more.
+    pub idle: Option<Idle>,
     /// What going back would free, where replicas were added for nothing.
     pub back: Option<Back>,
     /// A cheaper class whose memory would hold the work (its speed is not judged), and what it saves an hour.
@@ -36,6 +39,28 @@ pub struct Work {
     /// GPUs that would do it if they were busy all the time, rounded down and up: 8 that are active 30 % of the time do the
     /// work of 2 to 3.
     pub of: (Gpus, Gpus),
+}
+
+/// Fewer replicas would do the work, rounded up; at least one is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Idle {
+    /// How many would.
+    pub keep: Replicas,
+    /// What keeps more.
+    pub kept_by: KeptBy,
+    /// GPUs of the others.
+    pub freed: Gpus,
+    /// What those cost an hour, or all of them where nothing is freed; none where a price is not known.
+    pub cost: Option<Money>,
+}
+
+/// Why there are more replicas than the work needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptBy {
+    /// The minimum.
+    Minimum,
+    /// The signals ask for them.
+    Signals,
 }
 
 /// Going back to fewer replicas, since those that were added brought nothing.
@@ -71,6 +96,8 @@ pub struct Seen {
     pub peak: Option<f64>,
     /// Replicas before those were added that brought nothing.
     pub from: Option<Replicas>,
+    /// Whether anybody asks for more.
+    pub demand: Demand,
 }
 
 /// Findings whose mending lets fewer GPUs do the same work: their GPUs wait. Of others a low activity proves nothing, or a
@@ -98,17 +125,20 @@ pub fn savings(finding: impl std::fmt::Display, seen: Seen, workload: &Costed<'_
     let finding = finding.to_string();
     let gpus = workload.running_replicas().times(workload.policy.gpus_per_replica);
     let share = |share: Option<f64>| share.filter(|share| (0.0..=1.0).contains(share));
-    let waits = GPUS_WAIT.contains(&finding.as_str());
+    let at_rest = seen.demand == Demand::Met;
+    // Where nobody asks for more, what to keep is the other finding's to say.
+    let waits = GPUS_WAIT.contains(&finding.as_str()) && !(at_rest && finding == "OversizedGpu");
     let work = share(seen.activity).filter(|_| waits).map(|activity| Work { activity, of: work(gpus, activity) });
-    let freed = work.map_or(Gpus::ZERO, |work| gpus.minus(work.of.1.max(Gpus(1))));
+    let idle = work.filter(|_| at_rest && gpus > Gpus::ZERO).map(|work| workload.idle(work.of.1));
+    let freed = work.filter(|_| !at_rest).map_or(Gpus::ZERO, |work| gpus.minus(work.of.1.max(Gpus(1))));
     let smaller = share(seen.peak).filter(|_| finding == "OversizedGpu").and_then(|peak| workload.smaller(peak));
     let smaller = smaller.map(|(pool, saved)| (pool, saved.times(gpus)));
     let adding = workload.adding();
     let adding_cost = workload.adding_price().map(|price| price.times(adding)).filter(|_| adding > Gpus::ZERO);
     let freed_cost = workload.mean_price().map(|price| price.times(freed));
     let back = seen.from.and_then(|to| workload.back(to));
-    let known = freed > Gpus::ZERO || smaller.is_some() || back.is_some() || adding > Gpus::ZERO;
-    known.then_some(Savings { gpus, work, freed, freed_cost, back, smaller, adding, adding_cost })
+    let known = freed > Gpus::ZERO || idle.is_some() || smaller.is_some() || back.is_some() || adding > Gpus::ZERO;
+    known.then_some(Savings { gpus, work, freed, freed_cost, idle, back, smaller, adding, adding_cost })
 }
 
 /// In millionths, so that 0.3 of 10 cards is 3 cards and not a little more.
@@ -126,6 +156,16 @@ impl Costed<'_> {
 
     fn adding(&self) -> Gpus {
         self.wanted.minus(self.running_replicas()).times(self.policy.gpus_per_replica)
+    }
+
+    /// Whole replicas, and those that do not run cost nothing.
+    fn idle(&self, busy: Gpus) -> Idle {
+        let (running, each) = (self.running_replicas(), self.policy.gpus_per_replica);
+        let keep = Replicas(busy.0.div_ceil(each.0.max(1)).max(1)).min(running);
+        let kept_by = if running > self.policy.min { KeptBy::Signals } else { KeptBy::Minimum };
+        let freed = running.minus(keep).times(each);
+        let paid = if freed > Gpus::ZERO { freed } else { running.times(each) };
+        Idle { keep, kept_by, freed, cost: self.mean_price().map(|price| price.times(paid)) }
     }
 
     /// None where nothing more runs.
@@ -308,6 +348,48 @@ mod tests {
         let a_little_more = Seen { peak: Some(0.2), ..nearly_empty };
         let saved = of("OversizedGpu", &[("a100", 1, Some(3.4))], 1, a_little_more).unwrap();
         assert_eq!(saved.smaller, Some((PoolName::from("l4"), Money(2_600_000))), "with a quarter to spare");
+    }
+
+    fn at_rest(finding: &str, running: u32, min: u32, seen: Seen) -> Option<String> {
+        let policy = trainer("chat").pool(in_pool("od").running(running)).min(min).gpus_each(2).build().0.policy;
+        let offer = |pool: &str, memory, price| Offer {
+            pool: PoolName::from(pool),
+            memory: Some(memory),
+            price: Money::of(price),
+        };
+        let offers = [offer("od", 81_920, 2.1), offer("t4", 15_360, 0.5)];
+        let (replicas, wanted) = ([Replicas(running)], Replicas(running.min(1)));
+        let workload = Costed { policy: &policy, replicas: &replicas, wanted, offers: &offers };
+        savings(finding, Seen { demand: Demand::Met, ..seen }, &workload).map(|saved| saved.sentence())
+    }
+
+    #[test]
+    fn where_nobody_asks_for_more_it_is_said_what_keeps_what_the_work_does_not_need() {
+        assert_eq!(
+            at_rest("Underused", 4, 4, active(0.05)).unwrap(),
+            "5 % active on 8 GPUs is the work of 0–1: minReplicas 1 or a schedule frees 6, 12.60 an hour"
+        );
+        assert_eq!(
+            at_rest("Underused", 4, 1, active(0.29)).unwrap(),
+            "29 % active on 8 GPUs is the work of 2–3: 2 replicas, by a higher target of its signals, or a schedule \
+             frees 4, 8.40 an hour"
+        );
+        assert_eq!(
+            at_rest("Underused", 1, 1, active(0.05)).unwrap(),
+            "5 % active on 2 GPUs is the work of 0–1 and costs 4.20 an hour: a schedule or a part of a GPU frees most of it"
+        );
+        assert_eq!(at_rest("Underused", 0, 0, active(0.05)), None, "nothing runs");
+    }
+
+    #[test]
+    fn a_gpu_that_is_too_large_at_rest_counts_no_gpus_that_are_too_many() {
+        let nearly_empty = Seen { peak: Some(0.15), ..active(0.05) };
+
+        assert_eq!(
+            at_rest("OversizedGpu", 4, 4, nearly_empty).unwrap(),
+            "the GPUs of pool \"t4\" would hold it, check their speed first; they save 12.80 an hour"
+        );
+        assert_eq!(at_rest("OversizedGpu", 4, 4, active(0.05)), None, "its peak is not known");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::money::Money;
 use crate::opinion::Opinion;
 use crate::policy::{Mode, Policy, PoolPolicy};
 use crate::reading::Reading;
+use crate::rest::Rest;
 use crate::units::{Gpus, NodeName, PodName, PoolName, Replicas, WorkloadId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,9 @@ pub struct Workload {
     pub measures: Measures,
     /// What the judge last thought, if it was asked.
     pub opinion: Option<Opinion>,
+    /// What the judge said of it that needs no demand, since this process first saw it.
+    #[serde(default)]
+    pub rest: Rest,
     /// What its pods are made from, as far as its targets say.
     #[serde(default)]
     pub template: Option<Template>,

@@ -1,12 +1,14 @@
 //! Optimise first, then add: when growth is refused, for how long, and what is never refused.
 
 use wellfed_engine::decision::{Reason, Step};
+use wellfed_engine::evidence::Demand;
 use wellfed_engine::facts::Facts;
 use wellfed_engine::gate::{GateMemory, Verdict};
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::{Confidence, Finding, Gap, Lean, Opinion, Weight};
 use wellfed_engine::policy::{Class, GateMode, OnUnknown};
 use wellfed_engine::reading::Reading;
+use wellfed_engine::rest::Answers;
 use wellfed_engine::rules::{RULES, RuleName};
 use wellfed_engine::testing::{
     Scenario, WorkloadBuilder, at, broken, gate, in_pool, secs, server, trainer, unlimited_pool, world,
@@ -329,7 +331,9 @@ fn found(rule: RuleName, weight: Weight) -> Finding {
 }
 
 fn opinion(at_seconds: i64, findings: &[Finding]) -> Opinion {
-    Opinion { at: at(at_seconds), lean: Lean::Allow, findings: findings.to_vec(), facts: Facts::default() }
+    let (at, findings) = (at(at_seconds), findings.to_vec());
+    let (at_rest, facts) = (Answers::default(), Facts::default());
+    Opinion { at, demand: Demand::Above, lean: Lean::Allow, findings, at_rest, facts }
 }
 
 /// §5.55 (prometheus-adapter #644, dcgm-exporter #42): evidence that is there at every second look neither lifts a refusal

@@ -4,7 +4,7 @@
 
 use wellfed_engine::evidence::ServerEvidence;
 use wellfed_engine::figures::{Figures, SignalFigures, Throughput, WorkUnit, Worse};
-use wellfed_engine::gate::{Cause, Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest, Waits};
+use wellfed_engine::gate::{AtRest, Cause, Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest, Waits};
 use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
 use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Weight};
 use wellfed_engine::policy::Select;
@@ -214,6 +214,7 @@ fn everything_under_test() -> GateMemory {
         lean: Some(Lean::Refuse(longest)),
         passed: Some(Passed { by: Some(longest) }),
         counts: Vec::new(),
+        at_rest: Vec::new(),
         figures: Some(figures),
         waits: Some(Waits {
             queue: Some(0.001_234_56),
@@ -240,10 +241,17 @@ fn everything_under_test() -> GateMemory {
     }
 }
 
+/// Every rule that needs no demand stands without; they make room for what decides.
+fn all_at_rest(now: Moment) -> Vec<AtRest> {
+    let rules = RULES.iter().filter(|rule| !rule.needs_demand());
+    rules.map(|rule| AtRest { rule: rule.name(), since: now, standing: Some(now) }).collect()
+}
+
 /// Every pool spilled, ten rules standing, and changes in both directions all the time.
 fn all_at_once(workload: &mut Workload) {
     let now = Moment(at(86_400));
     workload.memory.spilled = workload.policy.pools.iter().map(|pool| (pool.name(), now)).collect();
+    workload.memory.gate.at_rest = all_at_rest(now);
     let changes = vec![Change { at: now, replicas: Replicas(10_000) }; 20];
     (workload.memory.ups, workload.memory.downs) = (changes.clone(), changes);
     let found = |rule: &dyn Rule| Finding {

@@ -152,7 +152,14 @@ const LISTED: &[(&str, &[&str])] = &[
     ("Throttled", &["cooling and power of the node", "move the pods"]),
     (
         "Underused",
-        &["profile one step before adding GPUs", "empty_cache seldom", "share the GPU, or use a smaller one"],
+        &[
+            "minReplicas",
+            "fewer GPUs",
+            "a schedule",
+            "profile one step before adding GPUs",
+            "empty_cache seldom",
+            "share the GPU, or use a smaller one",
+        ],
     ),
 ];
 
@@ -166,5 +173,5 @@ fn every_remedy_is_the_one_that_is_listed_and_in_its_place() {
         assert_eq!(found, listed);
     }
     assert_eq!(found.len(), listed.len());
-    assert_eq!(found.iter().map(|(_, rows)| rows.len()).sum::<usize>(), 113);
+    assert_eq!(found.iter().map(|(_, rows)| rows.len()).sum::<usize>(), 116);
 }

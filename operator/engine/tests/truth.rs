@@ -1,6 +1,6 @@
 //! The gate's truth table, as far as no other test has the row: 3 is in `causes/hardware.rs`, 4 and 11 in `judge.rs`, 5 and
 //! 12 in `causes/group.rs`, 6 and 10 in `overrides.rs`, 7 in `causes/serving.rs`, 13 in `causes/saturated.rs`, 15 in
-//! `trial.rs`. Where the table and the code differ, `docs/adr/0007-where-facts-and-design-differ.md` says why.
+//! `trial.rs`; what row 1 tells after a day is in `at_rest.rs`. Where the table and the code differ, `docs/adr/0007-where-facts-and-design-differ.md` says why.
 
 use wellfed_engine::decision::{Decision, Reason};
 use wellfed_engine::evidence::{GpuEvidence, ServerEvidence};

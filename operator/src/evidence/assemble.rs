@@ -1,4 +1,4 @@
-//! Looks → one workload's evidence: only its live, Ready, warm pods, and only since demand exceeded its target.
+//! Looks → one workload's evidence: only its live, Ready, warm pods; while demand exceeds its target only since it does.
 
 mod exits;
 mod gpu;
@@ -65,14 +65,16 @@ impl<'a> Samples<'a> {
 }
 
 impl History {
-    /// The evidence on `workload`; none before the first look since demand exceeded its target.
+    /// The evidence on `workload`; none before the first look, and while demand exceeds its target before the first since.
     pub fn evidence(&self, workload: &Watched) -> Option<Evidence> {
         let last = self.looks.back()?;
-        let from = workload.since.max(last.at - workload.gate.window);
+        let window = last.at - workload.gate.window;
+        let from = workload.since.map_or(window, |since| since.max(window));
         let usable: Vec<&Look> = self.looks.iter().filter(|look| self.begins_after(look, from)).collect();
         let mut evidence = Evidence {
             class: workload.class,
             gate: workload.gate,
+            demand: workload.demand(),
             at: usable.last()?.at,
             covered: covered(usable.len(), self.interval),
             expected_gpus: 0,

@@ -43,7 +43,7 @@ pub struct Lane {
     pub matchers: BTreeMap<String, String>,
     /// What to ask for.
     pub config: EvidenceConfig,
-    /// The workloads that want to grow, as the last cycle saw them.
+    /// The workloads, as the last cycle saw them.
     pub watched: watch::Receiver<Arc<Vec<Watched>>>,
     /// Where opinions go.
     pub verdicts: Verdicts,
@@ -57,7 +57,7 @@ pub struct Lane {
 
 /// The longest window that a workload may ask for.
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(2);
-/// What is kept while nobody asks for more, so that a new leader can judge at once: the longest of the default windows.
+/// What is kept at least, so that a new leader can judge at once: the longest of the default windows.
 const KEPT: SignedDuration = SignedDuration::from_mins(30);
 /// Questions of one look that may run into their deadline; then the rest is left for the next look.
 const MOST_LATE: usize = 3;

@@ -2,10 +2,9 @@
 
 use super::assemble::trend_of;
 use super::history::{History, Look};
-use super::lane::LONGEST;
 use super::last_seen::REMEMBERED;
 use super::watched::{OwnSaid, Watched};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use wellfed_engine::evidence::{OwnEvidence, Trend};
 use wellfed_engine::span::Span;
@@ -29,19 +28,28 @@ impl OwnHistory {
     pub fn note(&mut self, watched: &[Watched], at: Timestamp) {
         for one in watched {
             match self.0.get_mut(&one.uid) {
-                Some(said) => said.note(one.own, at),
+                Some(said) => said.note(one.own, at, one.gate.window),
                 None if one.own == OwnSaid::default() => {}
-                None => self.0.entry(one.uid.clone()).or_default().note(one.own, at),
+                None => self.0.entry(one.uid.clone()).or_default().note(one.own, at, one.gate.window),
             }
         }
         self.0.retain(|_, said| said.any_lately(at));
     }
 }
 
+#[cfg(test)]
+impl OwnHistory {
+    /// How many looks are kept, of all workloads.
+    pub(super) fn kept(&self) -> usize {
+        self.0.values().map(|said| said.looks.len()).sum()
+    }
+}
+
 impl Said {
-    fn note(&mut self, said: OwnSaid, at: Timestamp) {
+    /// Looks that the window has left behind are judged no more.
+    fn note(&mut self, said: OwnSaid, at: Timestamp, window: SignedDuration) {
         self.looks.push_back((at, said));
-        while self.looks.front().is_some_and(|(first, _)| at.duration_since(*first) > LONGEST) {
+        while self.looks.front().is_some_and(|(first, _)| at.duration_since(*first) > window) {
             self.looks.pop_front();
         }
         self.throughput = said.throughput.map(|_| at).or(self.throughput);

@@ -1,5 +1,6 @@
 //! What counts as evidence, and whose.
 
+mod at_rest;
 mod keeping;
 mod measures;
 mod own;
@@ -65,7 +66,7 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             on_unknown: OnUnknown::Hold,
             thresholds: Thresholds::default(),
         },
-        since: at(since),
+        since: Some(at(since)),
         pods: pods
             .iter()
             .map(|(name, ready)| WatchedPod {
@@ -324,7 +325,7 @@ fn restarted(began: i64, now: i64) -> Evidence {
         history.watch(std::slice::from_ref(&remembered), at(minute));
         history.push(said(minute, &[(Metric::Engine, 0.5)]), SignedDuration::from_hours(2));
     }
-    history.evidence(&Watched { sources: Sources::default(), since: at(now - 1), ..remembered }).unwrap()
+    history.evidence(&Watched { sources: Sources::default(), since: Some(at(now - 1)), ..remembered }).unwrap()
 }
 
 /// Kills: what is remembered read at each look, when this process has left its own there.

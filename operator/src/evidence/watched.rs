@@ -1,10 +1,10 @@
-//! Whom the lane judges: workloads that want to grow, as the last cycle saw them.
+//! Whom the lane judges: workloads whose gate is not off, as the last cycle saw them.
 
 use jiff::Timestamp;
-use wellfed_engine::evidence::Sources;
+use wellfed_engine::evidence::{Demand, Sources};
 use wellfed_engine::policy::{Class, GatePolicy};
 
-/// A workload that wants to grow.
+/// A workload, and whether it wants to grow.
 #[derive(Clone, Debug)]
 pub struct Watched {
     /// Its uid.
@@ -15,8 +15,8 @@ pub struct Watched {
     pub class: Class,
     /// How it wants to be judged.
     pub gate: GatePolicy,
-    /// Since when demand exceeds its target.
-    pub since: Timestamp,
+    /// Since when demand exceeds its target; none while nobody asks for more.
+    pub since: Option<Timestamp>,
     /// Its Ready pods.
     pub pods: Vec<WatchedPod>,
     /// How the GPU containers of its pods ended lately, those that are not Ready included.
@@ -34,6 +34,13 @@ pub struct Watched {
     pub sharded: bool,
     /// What its evidence had at the last evaluation, as it is remembered.
     pub sources: Sources,
+}
+
+impl Watched {
+    /// How its demand stands.
+    pub(super) const fn demand(&self) -> Demand {
+        if self.since.is_some() { Demand::Above } else { Demand::Met }
+    }
 }
 
 /// What a workload's own signals say of its work, all replicas together; none where they say nothing to believe.

@@ -37,7 +37,8 @@ pub async fn hold(
     let terms = config.terms()?;
     let api = Api::namespaced(client, &config.namespace);
     let elector = Elector::new(config.identity.clone(), terms);
-    let mut candidate = Candidate { api, elector, config, started: Instant::now(), last: None, trouble: None, held };
+    let mut candidate =
+        Candidate { api, elector, config, started: Instant::now(), last: None, replaced: None, trouble: None, held };
     while !work_ended.is_cancelled() && (!stop.is_cancelled() || candidate.is_held()) {
         let pause = candidate.step().await;
         tokio::select! {
@@ -57,6 +58,8 @@ struct Candidate {
     started: Instant,
     /// The Lease as last seen, so that a write keeps what others put on it.
     last: Option<Lease>,
+    /// The renewal that our last write replaced.
+    replaced: Option<Timestamp>,
     /// The last failure that was logged.
     trouble: Option<String>,
     held: watch::Sender<Holding>,
@@ -89,12 +92,13 @@ impl Candidate {
     async fn write(&mut self, sent: Duration, before: Option<LeaseRecord>) -> Result<(), LeaseError> {
         let params = PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
         let lease = self.signed(before.as_ref());
+        let replaced = before.as_ref().and_then(|before| before.renew_time.parse().ok());
         let written = match before {
             None => self.call(self.api.create(&params, &lease)).await?,
             Some(_) => self.call(self.api.replace(&self.config.name, &params, &lease)).await?,
         };
         self.elector.wrote(sent, record(&written));
-        self.last = Some(written);
+        (self.last, self.replaced) = (Some(written), replaced);
         Ok(())
     }
 
@@ -156,7 +160,9 @@ impl Candidate {
             let before = (holding.until.is_some(), holding.holder.clone());
             match standing {
                 Standing::Leader { until } => {
-                    holding.term += u64::from(holding.until.is_none());
+                    if holding.until.is_none() {
+                        (holding.term, holding.before) = (holding.term + 1, self.replaced);
+                    }
                     holding.until = Some(self.started + until);
                     holding.holder = Some(self.config.identity.clone());
                 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 /// Whether this instance holds the Lease, and until when.
@@ -14,6 +15,8 @@ pub struct Holding {
     pub term: u64,
     /// Who holds it as far as is known; this instance's identity when `until` is set.
     pub holder: Option<String>,
+    /// When it was last renewed before this term began, by the clock of whoever did; none where it had never been held.
+    pub before: Option<Timestamp>,
     /// When the API server last answered a call for the Lease, whatever it said.
     pub answered: Option<Instant>,
 }

@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
+use wellfed_engine::evidence::Demand;
 use wellfed_engine::facts::Facts;
 use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Opinions, Weight};
 use wellfed_engine::policy::Behavior;
@@ -144,6 +145,8 @@ impl Stage {
         };
         let opinion = |rules: &[RuleName]| Opinion {
             at: now,
+            demand: Demand::Above,
+            at_rest: wellfed_engine::rest::Answers::default(),
             lean: rules.first().map_or(Lean::Allow, |rule| Lean::Refuse(*rule)),
             findings: rules.iter().map(finding).collect(),
             facts: Facts::default(),

@@ -15,6 +15,7 @@ use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::memory::Memory;
 use wellfed_engine::policy::{GateMode, PoolPolicy};
+use wellfed_engine::rest::Rest;
 use wellfed_engine::units::Replicas;
 use wellfed_engine::world::{Measures, PodState, PoolState, SignalState, Workload, World};
 use wellfed_engine::{decide, plan, remember};
@@ -45,6 +46,7 @@ impl Operator {
             signals: Vec::new(),
             measures: Measures::default(),
             opinion: None,
+            rest: Rest::default(),
             template: None,
             gate_override: None,
             memory: Memory::default(),
@@ -128,7 +130,9 @@ impl Operator {
             let exits = self.exits.get(at).cloned().unwrap_or_default();
             let own = OwnSaid { throughput: workload.measures.throughput, ..OwnSaid::default() };
             let pods = || (ready_pods(workload, &scenario.workloads[at]), exits);
-            self.watched.extend(watched(decision, &workload.policy, self.world.now, own, pods));
+            // What nobody asks for changes no number.
+            let watched = watched(decision, &workload.policy, self.world.now, own, pods);
+            self.watched.extend(watched.filter(|one| one.since.is_some()));
         }
         Ok(decisions)
     }

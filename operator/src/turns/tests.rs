@@ -1,6 +1,7 @@
 use super::*;
 use crate::findings::{Sources, findings};
 use wellfed_crds::Better;
+use wellfed_engine::evidence::GpuEvidence;
 use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
 
 const NAME: &str = "vision-train";
@@ -37,8 +38,9 @@ impl Course {
                 undo: None,
             };
             let decision = self.scenario.decision(NAME);
+            let gate = (&decision.memory.gate, &workload.rest);
             let now = findings(&decision, &from);
-            let turned = turns(&self.shown, &now, &decision.memory.gate, Better::Higher);
+            let turned = turns(&self.shown, &now, gate, Better::Higher);
             // That busy GPUs justify more of them is none of what is looked at here.
             let turned = turned.into_iter().filter(|turn| !turn.note.contains("AddingJustified"));
             self.told.extend(turned.map(|turn| (turn.reason, turn.note)));
@@ -110,4 +112,40 @@ fn a_rollout_that_never_ends_is_told_to_be_unknown() {
     let course = Course::of(starved(train())).looks(3).becomes(&stuck).minutes(200);
 
     assert_eq!(course.reasons(), ["FindingOpened", "FindingRetesting", "FindingNotSeenAgain"]);
+}
+
+/// At its minimum, nobody asks for more.
+fn idle() -> WorkloadBuilder {
+    trainer(NAME).running(4).min(4).wanting(1).at_rest().gpu_activity(0.05)
+}
+
+#[test]
+fn what_is_told_at_rest_is_told_once_with_what_to_do_and_closed_once() {
+    let hourly = |scenario: Scenario| scenario.later(3_600).evaluated().remembered(false);
+    let day = Course::of(idle()).then(hourly, 80);
+
+    let [(opened, note)] = day.told.as_slice() else { panic!("{:?}", day.told) };
+    assert_eq!(opened, "FindingOpened");
+    assert_eq!(
+        note,
+        "Underused: GPUs 5 % active, 4 GPUs judged over 10m, and so at every look for 24h. First: fewer GPUs: fewer \
+         replicas, or fewer GPUs a replica, with as many samples a step by gradient accumulation (the GPUs that wait, every \
+         hour; docs/findings/Underused.md); hours; price: a step takes as long or longer"
+    );
+    assert_eq!(day.shown[0].last_seen, None, "nothing is written to say that it still shows");
+    let over = day.becomes(&idle().gpu_activity(0.6)).then(hourly, 2);
+    let (closed, note) = &over.told[1];
+    assert_eq!((closed.as_str(), over.told.len()), ("FindingClosed", 2));
+    assert!(note.starts_with("Underused has not shown in the last evaluations. It was: GPUs 5 % active"), "{note}");
+}
+
+#[test]
+fn what_nobody_can_look_for_any_more_is_told_to_be_unknown() {
+    let hourly = |scenario: Scenario| scenario.later(3_600).evaluated().remembered(false);
+    let unseen = idle().seen(|gpu, _| *gpu = GpuEvidence::default());
+
+    let gone = Course::of(idle()).then(hourly, 30).becomes(&unseen).then(hourly, 4);
+
+    let reasons: Vec<_> = gone.told.iter().map(|(reason, _)| reason.as_str()).collect();
+    assert_eq!(reasons, ["FindingOpened", "FindingNotSeenAgain"]);
 }

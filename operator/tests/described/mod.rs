@@ -51,6 +51,7 @@ fn shown(scenario: &Scenario) -> FindingStatus {
         own: OwnSaid::default(),
         gate_override: None,
         opinion: workload.opinion.clone(),
+        rest: workload.rest.clone(),
         exits: Vec::new(),
     };
     let subject = Subject { id: workload.id.clone(), object: None, state: SubjectState::Resolved(Box::new(ready)) };

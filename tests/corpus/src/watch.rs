@@ -217,7 +217,7 @@ impl<'a> Watch<'a> {
                 Work::Training => Class::Training,
             },
             gate: self.gate,
-            since: at(since),
+            since: Some(at(since)),
             pods: ready
                 .map(|pod| WatchedPod {
                     name: pod.replica.uid.clone(),

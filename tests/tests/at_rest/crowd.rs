@@ -1,4 +1,5 @@
-//! Many equal workloads, each with one replica and a signal of its own that never stands still.
+//! Many equal workloads, each with one replica, a signal of its own that never stands still, and a GPU whose activity moves
+//! about a threshold.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use futures::{StreamExt, TryStreamExt, stream};
-use kube::Api;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, PostParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use wellfed_crds::GpuWorkload;
@@ -34,13 +36,21 @@ impl Drop for Crowd {
 impl Crowd {
     /// Nobody yet, and signals for all.
     pub async fn gather(name: &str) -> anyhow::Result<Self> {
-        let stage = Arc::new(OperatorFixture::start(&Plane::attach()?, name).await?);
+        let quick = ["timing.evidenceInterval=3s"];
+        let stage = Arc::new(OperatorFixture::start_with(&Plane::attach()?, name, &quick).await?);
         let awake = Arc::<Mutex<BTreeSet<String>>>::default();
         let (source, up) = (Arc::clone(&stage), Arc::clone(&awake));
         let pulse = tokio::spawn(async move {
             for beat in 0.. {
                 let awake = up.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 (0..200).for_each(|number| source.source.set(&depth(number, beat, &awake)));
+                let pods: Api<Pod> = Api::namespaced(source.client(), &source.namespace);
+                let pods = pods.list_metadata(&ListParams::default()).await.map(|list| list.items).unwrap_or_default();
+                for pod in pods {
+                    hardly_used(&source.namespace, &pod.name_any(), beat)
+                        .iter()
+                        .for_each(|line| source.source.set(line));
+                }
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         });
@@ -86,9 +96,10 @@ fn name(number: usize) -> String {
     format!("w-{number:03}")
 }
 
-/// One query for all of them; each takes its own row.
+/// One query for all of them; each takes its own row. The gate looks at them all.
 fn wish(name: &str) -> Wish {
-    Wish::of(name).any_signal(json!({
+    let gate = json!({"mode": "Enforce", "window": "15s", "warmUp": "0s"});
+    Wish::of(name).with("spec.gate", gate).any_signal(json!({
         "name": "queue",
         "source": {"prometheus": {"query": "sum by (queue) (queue_depth)", "match": {"queue": name}}},
         "target": {"type": "AverageValue", "averageValue": "10"},
@@ -100,6 +111,21 @@ fn depth(number: usize, beat: usize, awake: &BTreeSet<String>) -> String {
     let name = name(number);
     let tenths = 96 + (number + beat) % 9 + if awake.contains(&name) { 180 } else { 0 };
     format!("queue_depth{{queue=\"{name}\"}} {}.{}", tenths / 10, tenths % 10)
+}
+
+/// As its exporter shows the GPU of a pod: for some beats a little above the share below which it is hardly used, for some
+/// below it.
+fn hardly_used(namespace: &str, pod: &str, beat: usize) -> [String; 5] {
+    let (more, watts) = (beat / 20 % 2 == 0, 120 + beat % 7);
+    let share = |low: f64, high: f64| if more { high } else { low };
+    [
+        ("DCGM_FI_DEV_GPU_UTIL", share(29.0, 31.0)),
+        ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", share(0.29, 0.31)),
+        ("DCGM_FI_PROF_SM_ACTIVE", 0.2),
+        ("DCGM_FI_PROF_DRAM_ACTIVE", 0.1),
+        ("DCGM_FI_DEV_POWER_USAGE", watts as f64),
+    ]
+    .map(|(name, value)| format!(r#"{name}{{UUID="GPU-{pod}",namespace="{namespace}",pod="{pod}"}} {value}"#))
 }
 
 /// Ready, and with a memory that only an event can change: its adoption has ended, and its windows hold one number.

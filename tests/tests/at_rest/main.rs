@@ -1,4 +1,5 @@
-//! Nothing happens: many workloads, whose signals move and stay inside the tolerance. Then nothing is written but Lease
+//! Nothing happens: many workloads, whose signals move and stay inside the tolerance, and whose GPUs, which the gate looks
+//! at, are hardly used by turns. Then nothing is written but Lease
 //! renewals, and Prometheus is asked as often as for a few.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot look has failed")]

@@ -7,6 +7,7 @@ mod advised;
 mod causes;
 mod exposition;
 mod growth;
+mod idle;
 mod mended;
 mod meters;
 mod objective;

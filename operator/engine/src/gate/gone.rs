@@ -2,6 +2,7 @@
 
 use super::{GateMemory, MOST};
 use crate::memory::Moment;
+use crate::rest::Rest;
 
 /// Why it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +16,12 @@ pub enum Gone {
 }
 
 impl GateMemory {
-    /// Why a finding went that last showed at `last`.
-    pub fn gone(&self, last: Moment) -> Gone {
+    /// Why the finding `rule` went that last showed at `last`.
+    pub fn gone(&self, rule: &str, last: Moment, rest: &Rest) -> Gone {
         let lives = self.retest.as_ref().map_or(0, |retest| retest.lives.len());
         match self.counted {
             Some(counted) if counted > last => Gone::NotShown,
+            _ if rest.disproves(rule, last) => Gone::NotShown,
             _ if self.counts.len() + lives >= MOST => Gone::Displaced,
             _ => Gone::NotLookedFor,
         }

@@ -1,5 +1,6 @@
 //! From opinions to a verdict: three in a row to veto, two to release, so that neither flaps.
 
+mod at_rest;
 mod count;
 mod gone;
 mod life;
@@ -9,7 +10,7 @@ mod shown;
 mod trial;
 mod waits;
 
-use crate::evidence::Sources;
+use crate::evidence::{Demand, Sources};
 use crate::figures::{Figures, SignalFigures};
 use crate::memory::Moment;
 use crate::opinion::{Gap, Lean, Opinion, Weight};
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use trial::Backlog;
 
+pub use at_rest::AtRest;
 pub use count::Count;
 pub use gone::Gone;
 pub use life::{Fate, GIVEN_UP_AFTER, Life, Retest, SHOWN_AFTERWARDS, State};
@@ -55,6 +57,9 @@ pub struct GateMemory {
     /// One count a rule that fired lately.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
+    /// Rules that show although nobody asks for more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_rest: Vec<AtRest>,
     /// How well it did by the last evaluation that could tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
@@ -121,7 +126,9 @@ impl GateMemory {
         self.note_template(workload.template.as_ref(), now);
         let settled = workload.is_settled(policy.warm_up, now);
         self.age_retest(settled, asked, policy, now);
-        let (last, opinion) = (self.counted, workload.opinion.as_ref().filter(|opinion| !self.is_mixed(opinion.at)));
+        self.rest_on(workload, now);
+        let asked = workload.opinion.as_ref().filter(|opinion| opinion.demand == Demand::Above);
+        let (last, opinion) = (self.counted, asked.filter(|opinion| !self.is_mixed(opinion.at)));
         let signals = self.signals(workload, opinion, now);
         let waits = opinion.map(|opinion| self.waits_now(workload, opinion, backlog, now));
         let fresh = self.count(opinion, policy, now);
@@ -221,16 +228,24 @@ impl GateMemory {
         self.counted.is_none_or(|last| opinion.at.duration_since(last.0) >= policy.spacing)
     }
 
-    /// Of too many what is over goes first; then what matters least, advice before what refuses, and of those the latest.
+    /// Whether one more rule fits in.
+    fn has_room(&self) -> bool {
+        let lives = self.retest.as_ref().map_or(0, |retest| retest.lives.len());
+        self.counts.len() + lives + self.at_rest.len() < MOST
+    }
+
+    /// Of too many what is over goes first; then what matters least: what is told at rest, advice before what refuses, and of
+    /// those the latest.
     fn drop_the_least(&mut self) {
         let mut none = Vec::new();
         let lives = self.retest.as_mut().map_or(&mut none, |retest| &mut retest.lives);
-        while self.counts.len() + lives.len() > MOST {
+        while self.counts.len() + lives.len() + self.at_rest.len() > MOST {
             let over = lives.iter().rposition(|life| !life.is_running());
             let life = (0..lives.len()).max_by_key(|at| lives[*at].weight);
             let count = (0..self.counts.len()).max_by_key(|at| self.counts[*at].weight);
             match (over, life, count) {
                 (Some(over), ..) => drop(lives.remove(over)),
+                (None, ..) if !self.at_rest.is_empty() => drop(self.at_rest.pop()),
                 (None, Some(life), Some(count)) if lives[life].weight > self.counts[count].weight => {
                     lives.remove(life);
                 }

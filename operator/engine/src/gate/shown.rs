@@ -3,10 +3,12 @@
 use super::life::{Fate, Retest, State};
 use super::trial::Gain;
 use super::{Count, GateMemory};
+use crate::evidence::Demand;
 use crate::figures::{Figures, Worse};
 use crate::finding::{FindingName, is_fault};
 use crate::memory::Moment;
 use crate::opinion::Weight;
+use crate::rules::RuleName;
 
 /// The most that are shown.
 pub const MOST_SHOWN: usize = 10;
@@ -18,6 +20,8 @@ pub struct Shown {
     pub name: FindingName,
     /// What it does, or did.
     pub weight: Weight,
+    /// Whether it is known from demand, or stands without.
+    pub demand: Demand,
     /// How it stands.
     pub state: State,
     /// When it was first seen.
@@ -37,7 +41,8 @@ pub struct Shown {
 
 impl Shown {
     fn of(name: FindingName, weight: Weight, state: State, [first, last, since]: [Moment; 3]) -> Self {
-        Self { name, weight, state, first, last, since, figures: None, worse: None, gain: None }
+        let demand = Demand::Above;
+        Self { name, weight, demand, state, first, last, since, figures: None, worse: None, gain: None }
     }
 }
 
@@ -58,20 +63,35 @@ impl GateMemory {
                 Shown { gain: Some(ceiling.gain), ..shown }
             })
             .collect();
-        let untested = |count: &&Count| {
+        let untested = |rule: RuleName| {
             let mut lives = self.retest.iter().flat_map(|retest| &retest.lives);
-            !lives.any(|life| life.rule == count.rule)
+            !lives.any(|life| life.rule == rule)
         };
         // What was tried outranks what a rule makes of busy GPUs.
         let holds = |count: &&Count| self.ceiling.is_none() || is_fault(count.rule);
-        all.extend(self.findings().filter(untested).filter(holds).map(|count| {
-            let times = [count.first, count.last, count.standing.unwrap_or(count.first)];
-            Shown::of(FindingName::Rule(count.rule), count.weight, State::Open, times)
+        all.extend(self.findings().filter(|count| untested(count.rule)).filter(holds).map(|count| {
+            let (first, since) = self.from(count);
+            Shown::of(FindingName::Rule(count.rule), count.weight, State::Open, [first, count.last, since])
+        }));
+        all.extend(self.findings_at_rest().filter(|one| untested(one.rule)).map(|one| {
+            let since = one.standing.unwrap_or(one.since);
+            let shown = Shown::of(FindingName::Rule(one.rule), Weight::Advice, State::Open, [one.since, since, since]);
+            Shown { demand: Demand::Met, ..shown }
         }));
         all.extend(self.retest.iter().flat_map(|retest| under_retest(retest, self.figures)));
         all.sort_by_key(|shown| shown.weight);
         all.truncate(MOST_SHOWN);
         all
+    }
+
+    /// When it was first seen and since when it stands: demand that comes is no new finding.
+    fn from(&self, count: &Count) -> (Moment, Moment) {
+        let (first, since) = (count.first, count.standing.unwrap_or(count.first));
+        let before = self.at_rest.iter().find(|one| one.rule == count.rule);
+        match before.and_then(|one| Some((one.since, one.standing?))) {
+            Some((seen, standing)) => (seen.min(first), standing.min(since)),
+            None => (first, since),
+        }
     }
 }
 

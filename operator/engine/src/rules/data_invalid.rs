@@ -16,6 +16,10 @@ impl Rule for DataInvalid {
         "the evidence can't be trusted"
     }
 
+    fn needs_demand(&self) -> bool {
+        false
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         gap(seen).map_or(Says::NotMine, Says::Invalid)
     }

@@ -30,6 +30,10 @@ impl Rule for GpuOutOfMemory {
         false
     }
 
+    fn needs_demand(&self) -> bool {
+        false
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         let exits: f64 = seen.exits().map(|exits| f64::from(exits.gpu_memory)).sum();
         if exits < 1.0 {

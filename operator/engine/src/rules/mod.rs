@@ -128,8 +128,29 @@ pub trait Rule {
         true
     }
 
+    /// Whether it only means something while demand exceeds its target. What it finds without is told, and decides nothing.
+    fn needs_demand(&self) -> bool {
+        true
+    }
+
+    /// Whether it must show at every look for as long as `quiet_hours_from` says before it is told without demand.
+    fn takes_a_day(&self) -> bool {
+        false
+    }
+
+    /// Whether it would apply if the samples that are missing were like those that are there: then it is not known to be
+    /// over. Asked of rules that need no demand.
+    fn may_apply(&self, _seen: &Evidence) -> bool {
+        false
+    }
+
     /// What it makes of the evidence.
     fn judge(&self, seen: &Evidence) -> Says;
+}
+
+/// The rule of this name.
+pub fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
+    RULES.iter().find(|rule| rule.name() == name).copied()
 }
 
 /// How directly a rule sees its cause, most direct first.

@@ -1,14 +1,14 @@
 //! A run that gets nowhere: more GPUs get nowhere faster.
 
 use super::{Certainty, Rule, RuleName, Says};
-use crate::evidence::{Evidence, Source, Trend};
+use crate::evidence::{Demand, Evidence, Source, Trend};
 use crate::opinion::{Gap, Measure, Quantity, Weight};
 use crate::policy::Class;
 use std::iter;
 
 /// A loss that is no number, a container that fails again and again, or loss and evaluation that both stand still or get
-/// worse, where both were made anew within the window. A loss alone only advises: late in a run it hardly moves within a
-/// window. The workload's own signals outrank what its trainers say.
+/// worse, where both were made anew within the window. A loss alone only advises, and only while more is asked for: late in a
+/// run it hardly moves within a window. The workload's own signals outrank what its trainers say.
 pub struct RunNotProgressing;
 
 impl Rule for RunNotProgressing {
@@ -32,6 +32,10 @@ impl Rule for RunNotProgressing {
         false
     }
 
+    fn needs_demand(&self) -> bool {
+        false
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         if seen.class == Class::Inference {
             return Says::NotMine;
@@ -43,7 +47,7 @@ impl Rule for RunNotProgressing {
         }
         match (run.loss.course, run.quality.course) {
             (Course::Stuck, Course::Stuck) => Says::Found(Weight::Veto, measured()),
-            (Course::Stuck, Course::Untold) => Says::Found(Weight::Advice, measured()),
+            (Course::Stuck, Course::Untold) if seen.demand == Demand::Above => Says::Found(Weight::Advice, measured()),
             (Course::Stuck, Course::Lost) => lost(Source::Quality),
             (Course::Lost, Course::Stuck) => lost(Source::Loss),
             _ => Says::NotMine,

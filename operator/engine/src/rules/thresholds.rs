@@ -148,6 +148,9 @@ pub struct Thresholds {
     /// GPU memory in use at its peak that a smaller GPU has too; of a server what its weights and its KV cache need, or where
     /// the weights are not known its KV cache in use.
     pub oversized_memory_below: f64,
+    /// Hours, at every look of which `OversizedGpu` and `Underused` must show before they are told without demand: a day, since
+    /// a night proves nothing about the day.
+    pub quiet_hours_from: f64,
     /// FP32 pipe in use that carries the arithmetic.
     pub fp32_busy_from: f64,
     /// Tensor pipe in use that carries none.
@@ -231,6 +234,7 @@ impl Default for Thresholds {
             data_wait_from: 0.20,
             cap_over_output_from: 4.0,
             oversized_memory_below: 0.40,
+            quiet_hours_from: 24.0,
             fp32_busy_from: 0.30,
             tensor_idle_below: 0.05,
             most: 0.80,

@@ -16,6 +16,10 @@ impl Rule for Throttled {
         "heat or hardware holds the clocks down"
     }
 
+    fn needs_demand(&self) -> bool {
+        false
+    }
+
     fn judge(&self, seen: &Evidence) -> Says {
         let limits = &seen.gate.thresholds;
         let held = |gpu: &GpuEvidence| gpu.clocks_held.filter(|share| share.at_least(limits.clocks_held_from));

@@ -6,7 +6,8 @@ use crate::opinion::{Quantity, Weight};
 use crate::policy::Class;
 
 /// Most GPUs active less than 30 % of the time. Without a cause this holds training, and only advises inference,
-/// whose users wait while its engineers look for the cause.
+/// whose users wait while its engineers look for the cause. Where nobody asks for more, there are more GPUs than the work
+/// needs.
 pub struct Underused;
 
 impl Rule for Underused {
@@ -20,6 +21,19 @@ impl Rule for Underused {
 
     fn consequence(&self) -> &'static str {
         "more GPUs would be used as little"
+    }
+
+    fn needs_demand(&self) -> bool {
+        false
+    }
+
+    fn takes_a_day(&self) -> bool {
+        true
+    }
+
+    fn may_apply(&self, seen: &Evidence) -> bool {
+        let limit = seen.gate.thresholds.underused_below;
+        seen.most_seen_gpus(|gpu| gpu.activity().is_some_and(|activity| activity.mean < limit))
     }
 
     fn judge(&self, seen: &Evidence) -> Says {

@@ -1,22 +1,41 @@
 //! Savings in words.
 
-use super::{Back, Savings, Work};
+use super::{Back, Idle, KeptBy, Savings, Work};
 use crate::money::Money;
 use crate::units::Gpus;
 
 impl Savings {
     /// In one line, for people.
     pub fn sentence(&self) -> String {
-        let parts = [self.freed_shown(), self.back_shown(), self.smaller_shown(), self.adding_shown()];
+        let parts =
+            [self.freed_shown(), self.idle_shown(), self.back_shown(), self.smaller_shown(), self.adding_shown()];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    fn freed_shown(&self) -> Option<String> {
+    fn work_shown(&self) -> Option<String> {
         let Work { activity, of: (least, most) } = self.work?;
         let cards = if least == most { most.to_string() } else { format!("{least}–{most}") };
-        let work = format!("{:.0} % active on {} GPUs is the work of {cards}", activity * 100.0, self.gpus);
-        let freed = format!("{work}: mending it frees {}{}", self.freed, an_hour(self.freed_cost));
+        let gpus = if self.gpus == Gpus(1) { "GPU" } else { "GPUs" };
+        Some(format!("{:.0} % active on {} {gpus} is the work of {cards}", activity * 100.0, self.gpus))
+    }
+
+    fn freed_shown(&self) -> Option<String> {
+        let freed = format!("{}: mending it frees {}{}", self.work_shown()?, self.freed, an_hour(self.freed_cost));
         (self.freed > Gpus::ZERO).then_some(freed)
+    }
+
+    fn idle_shown(&self) -> Option<String> {
+        let Idle { keep, kept_by, freed, cost } = self.idle?;
+        let work = self.work_shown()?;
+        if freed == Gpus::ZERO {
+            let costs = cost.map(|cost| format!(" and costs {cost} an hour")).unwrap_or_default();
+            return Some(format!("{work}{costs}: a schedule or a part of a GPU frees most of it"));
+        }
+        let how = match kept_by {
+            KeptBy::Minimum => format!("minReplicas {keep}"),
+            KeptBy::Signals => format!("{keep} replicas, by a higher target of its signals,"),
+        };
+        Some(format!("{work}: {how} or a schedule frees {freed}{}", an_hour(cost)))
     }
 
     fn back_shown(&self) -> Option<String> {

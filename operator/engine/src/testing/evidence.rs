@@ -1,7 +1,7 @@
 //! Evidence for the judge.
 
 use super::{NOW, policy::gate};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, OwnEvidence};
+use crate::evidence::{ContainerEvidence, Demand, Evidence, GpuEvidence, OwnEvidence};
 use crate::policy::Class;
 use crate::span::Span;
 
@@ -13,6 +13,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
         at: NOW,
         covered: gate.window,
         gate,
+        demand: Demand::Above,
         expected_gpus: u32::try_from(gpus.len()).unwrap_or(u32::MAX),
         gpus: gpus.to_vec(),
         containers: containers.to_vec(),

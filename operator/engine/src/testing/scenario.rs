@@ -75,6 +75,7 @@ impl Scenario {
         for workload in &mut self.world.workloads {
             let seen = self.evidence.get(&workload.id.name);
             workload.opinion = seen.map(|seen| judge(&Evidence { at: now, ..seen.clone() }));
+            workload.rest.see(workload.opinion.as_ref(), &workload.policy.gate, now);
         }
         self
     }
@@ -116,6 +117,7 @@ impl Scenario {
         if let Some(old) = self.find_mut(&name) {
             new.memory = old.memory.clone();
             new.opinion.clone_from(&old.opinion);
+            new.rest.clone_from(&old.rest);
             *old = new;
         }
         self

@@ -2,9 +2,10 @@
 
 use super::evidence::{busy_gpu, evidence, starved_gpu};
 use super::{NOW, PoolBuilder, Signal, at, average, behavior, gate, unlimited_pool};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use crate::evidence::{ContainerEvidence, Demand, Evidence, GpuEvidence, ServerEvidence};
 use crate::memory::{Adoption, Memory};
 use crate::policy::{Class, Fallback, FallbackBehavior, GateMode, Mode, OnUnknown, Policy};
+use crate::rest::Rest;
 use crate::span::Span;
 use crate::units::{Gpus, Replicas, WorkloadId};
 use crate::world::{GateOverride, Measures, Template, Workload};
@@ -17,6 +18,7 @@ pub struct WorkloadBuilder {
     signals: Vec<Signal>,
     evidence: Option<(GpuEvidence, ContainerEvidence)>,
     serving: Option<ServerEvidence>,
+    demand: Demand,
 }
 
 /// An inference workload.
@@ -60,11 +62,13 @@ impl WorkloadBuilder {
             signals: Vec::new(),
             measures: Measures::default(),
             opinion: None,
+            rest: Rest::default(),
             template: None,
             gate_override: None,
             memory,
         };
-        Self { workload, pools: Vec::new(), signals: Vec::new(), evidence: None, serving: None }
+        let demand = Demand::Above;
+        Self { workload, pools: Vec::new(), signals: Vec::new(), evidence: None, serving: None, demand }
     }
 
     /// Changes the policy in a way that has no word of its own here.
@@ -163,6 +167,13 @@ impl WorkloadBuilder {
         self.signal(average("load", f64::from(replicas) * 10.0, 10.0))
     }
 
+    /// Looked at although nobody asks for more.
+    #[must_use]
+    pub fn at_rest(mut self) -> Self {
+        self.demand = Demand::Met;
+        self
+    }
+
     /// Each GPU busy with real work.
     #[must_use]
     pub fn busy(mut self) -> Self {
@@ -243,7 +254,8 @@ impl WorkloadBuilder {
         let seen = self.evidence.map(|(gpu, container)| {
             let gpus = vec![gpu; ready * policy.gpus_per_replica.0 as usize];
             let servers = self.serving.map_or_else(Vec::new, |serving| vec![serving; ready]);
-            Evidence { gate: policy.gate, at: NOW, servers, ..evidence(policy.class, &gpus, &vec![container; ready]) }
+            let seen = evidence(policy.class, &gpus, &vec![container; ready]);
+            Evidence { gate: policy.gate, demand: self.demand, at: NOW, servers, ..seen }
         });
         (self.workload, seen)
     }

@@ -62,6 +62,7 @@ fn row(remedy: &Remedy, text: &mut String) {
     let classes: Vec<_> = remedy.classes.iter().map(|class| format!("{class:?}")).collect();
     let every = remedy.classes.len() == [Class::Training, Class::Batch, Class::Inference].len();
     let classes = if every { "all".to_owned() } else { classes.join(", ") };
+    let classes = if remedy.at_rest { format!("{classes}, at rest") } else { classes };
     let risk = match &remedy.precision {
         Some(Precision { check, back }) => format!("{}; check {check}; way back: {back}", remedy.risk),
         None => remedy.risk.clone(),

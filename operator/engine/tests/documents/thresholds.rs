@@ -22,7 +22,7 @@ fn the_table_of_thresholds_is_that_of_the_code() {
         let meaning =
             all.iter().fold(meaning, |text, other| text.replace(&quoted(&snake(&other.name)), &quoted(&other.name)));
         let (default, least) = (significant(one.default), explain::number(one.bounds.0));
-        let most = if one.bounds.1 > 1.0 { "–".to_owned() } else { explain::number(one.bounds.1) };
+        let most = if one.bounds.1 >= 1e15 { "–".to_owned() } else { explain::number(one.bounds.1) };
         writeln!(text, "| `{}` | {default} | {least} | {most} | {} |", one.name, cell(&meaning)).unwrap();
     }
     same("docs/thresholds.md", &text);

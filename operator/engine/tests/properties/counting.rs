@@ -3,10 +3,12 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use wellfed_engine::evidence::Demand;
 use wellfed_engine::facts::Facts;
 use wellfed_engine::gate::{GateMemory, Verdict};
 use wellfed_engine::opinion::{Confidence, Finding, Gap, Lean, Opinion, Weight};
 use wellfed_engine::policy::{Class, GatePolicy};
+use wellfed_engine::rest::Answers;
 use wellfed_engine::rules::{RULES, RuleName};
 use wellfed_engine::testing::{at, gate, secs};
 
@@ -59,11 +61,16 @@ fn opinion(look: &Look, seconds: i64) -> Opinion {
     };
     let Some(fires) = &look.fires else {
         let gap = Gap::GpusUnseen { seen: 0, expected: 4 };
-        return Opinion { at: at(seconds), lean: Lean::Unknown(gap), findings: Vec::new(), facts: Facts::default() };
+        return leaning(Lean::Unknown(gap), Vec::new(), seconds);
     };
     let cause = fires.iter().find(|(_, weight)| *weight == Weight::Veto);
     let lean = cause.map_or(Lean::Allow, |(rule, _)| Lean::Refuse(*rule));
-    Opinion { at: at(seconds), lean, findings: fires.iter().map(finding).collect(), facts: Facts::default() }
+    leaning(lean, fires.iter().map(finding).collect(), seconds)
+}
+
+fn leaning(lean: Lean, findings: Vec<Finding>, seconds: i64) -> Opinion {
+    let (at_rest, facts) = (Answers::default(), Facts::default());
+    Opinion { at: at(seconds), demand: Demand::Above, lean, findings, at_rest, facts }
 }
 
 /// The memory after each look; `between` is what happens to it before the next.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests may panic
 
 mod any;
+mod at_rest;
 mod counting;
 mod evidence;
 mod history;

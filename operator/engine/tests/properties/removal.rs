@@ -44,7 +44,7 @@ fn halve(span: &mut Option<Span>, largest: f64) {
     });
 }
 
-fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
+pub fn lose_evidence(seen: &mut Evidence, what: u8, which: usize) {
     let (gpus, containers) = (seen.gpus.len().max(1), seen.containers.len().max(1));
     if what == 0 {
         if !seen.gpus.is_empty() {

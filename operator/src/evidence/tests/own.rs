@@ -32,6 +32,17 @@ fn work_is_the_mean_since_demand_exceeded_its_target() {
     assert_eq!(heard(0, &[SILENT; 3]), OwnEvidence::default());
 }
 
+/// Everybody is listened to, so that no more is kept than is judged.
+#[test]
+fn no_more_is_kept_than_the_window_needs() {
+    let mut history = History::every(MINUTE);
+    for minute in 1..=60 {
+        history.hear(&[Watched { own: working(1.0), ..watched(0, &[("a", -60)]) }], at(minute));
+    }
+
+    assert_eq!(history.said.kept(), 11);
+}
+
 #[test]
 fn a_look_without_a_value_widens_the_mean_and_none_at_all_is_lost() {
     let missing = heard(0, &[working(0.0), SILENT]).throughput.unwrap();

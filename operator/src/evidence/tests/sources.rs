@@ -123,7 +123,7 @@ fn pressure(minute: i64, io: Option<f64>, iowait: Option<f64>) -> Slice {
 fn the_nodes_wait_does_not_stand_in_for_a_wait_that_the_container_measured_within_a_day() {
     let refused = |first: Option<f64>| {
         let slices = (1..=10).map(|minute| pressure(minute, first.filter(|_| minute == 1), Some(0.5))).collect();
-        let watching = Watched { since: at(1), ..on_node(true) };
+        let watching = Watched { since: Some(at(1)), ..on_node(true) };
         matches!(judge(&watched_as(&vec![watching; 10], slices)).lean, Lean::Refuse(StorageStall))
     };
 
@@ -162,7 +162,7 @@ fn a_network_card_that_was_known_is_lost_and_a_pod_without_a_node_knows_of_none(
         slice.take(Metric::NetworkRx, vec![row(2.5e9, &[("namespace", "demo"), ("pod", "a")])]);
         slice
     };
-    let since = Watched { since: at(1), ..on_node(true) };
+    let since = Watched { since: Some(at(1)), ..on_node(true) };
     let after = |speed| watched_as(&vec![since.clone(); 2], vec![traffic(1, speed), traffic(2, None)]).containers[0];
 
     assert_eq!((after(Some(12.5e9)).network_of_peak, after(Some(12.5e9)).network_peak_lost), (None, true));
