@@ -78,7 +78,7 @@ impl LookError {
 }
 
 impl Lane {
-    /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
+    /// Looks until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         let recorded = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
         // What is taken over more than the time between two looks begins before the look does.
@@ -92,21 +92,31 @@ impl Lane {
                 () = stop.cancelled() => return,
                 _ = due.tick() => {}
             }
-            match self.look(Timestamp::now(), &mut told).await {
-                Ok(slice) => {
-                    told.look(&slice, &self.shown);
-                    let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
-                    let watched = Arc::clone(&self.watched.borrow());
-                    history.watch(&watched, slice.at);
-                    history.hear(&watched, slice.at);
-                    history.push(slice, longest(&watched));
-                    history.thin(&watched, KEPT);
-                    told.attribution(gpus && shows_none(&watched, &history));
-                    self.verdicts.post(judged(&watched, &history));
-                }
-                Err(error) => tracing::warn!(%error, "the evidence for the gate can't be read"),
+            self.turn(&mut history, &mut told, Timestamp::now()).await;
+        }
+    }
+
+    /// One look. What one without an answer would have seen is missing: opinions get old, and say so.
+    async fn turn(&self, history: &mut History, told: &mut Told, now: Timestamp) {
+        let looked = self.look(now, told).await;
+        let watched = Arc::clone(&self.watched.borrow());
+        match looked {
+            Ok(slice) => {
+                told.look(&slice, &self.shown);
+                let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
+                history.watch(&watched, slice.at);
+                history.hear(&watched, slice.at);
+                history.push(slice, longest(&watched));
+                history.thin(&watched, KEPT);
+                told.attribution(gpus && shows_none(&watched, history));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the evidence for the gate can't be read");
+                history.miss(now);
             }
         }
+        told.answered_last(history.last_answer(), now, &self.shown);
+        self.verdicts.post(judged(&watched, history));
     }
 
     /// Asks for everything. What has no answer spoils its own metric; the look fails where nothing has one.

@@ -168,7 +168,10 @@ impl GateMemory {
         now: Timestamp,
     ) -> Option<&'a Opinion> {
         self.expire(policy, now);
-        let opinion = opinion.filter(|opinion| self.is_fresh(opinion, policy))?;
+        let Some(opinion) = opinion.filter(|opinion| self.is_fresh(opinion, policy)) else {
+            self.outdate(opinion);
+            return None;
+        };
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
         count::add(&mut self.counts, opinion);
@@ -217,6 +220,15 @@ impl GateMemory {
         }
     }
 
+    /// A look without an answer is no evaluation: it confirms nothing and disproves nothing. But once too little of the window
+    /// is left, what was last thought is not known any more.
+    fn outdate(&mut self, opinion: Option<&Opinion>) {
+        let lean = opinion.map(|opinion| opinion.lean);
+        if let (Some(_), Some(Lean::Unknown(Gap::Unanswered { .. }))) = (self.lean, lean) {
+            self.lean = lean;
+        }
+    }
+
     fn is_fresh(&self, opinion: &Opinion, policy: &GatePolicy) -> bool {
         self.counted.is_none_or(|last| opinion.at.duration_since(last.0) >= policy.spacing)
     }
@@ -258,6 +270,16 @@ impl GateMemory {
                 Verdict::Unknown(Gap::Counting { seen, needed: TO_STAND })
             }
             Some(Lean::Allow) => Verdict::Allow { by: self.supporter() },
+        }
+    }
+
+    /// `verdict`, unless there is none because a whole window went by without an answer, while demand exceeded its target
+    /// `since`.
+    pub fn dated(&self, verdict: Verdict, since: Option<Timestamp>, policy: &GatePolicy, now: Timestamp) -> Verdict {
+        let old = |last: &Moment| since.is_some_and(|since| since < last.0) && now > last.plus(policy.window);
+        match (verdict, self.counted.filter(old)) {
+            (Verdict::Unknown(Gap::NotAsked), Some(since)) => Verdict::Unknown(Gap::Unanswered { since }),
+            (verdict, _) => verdict,
         }
     }
 

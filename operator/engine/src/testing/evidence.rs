@@ -11,6 +11,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
     Evidence {
         class,
         at: NOW,
+        unanswered: false,
         covered: gate.window,
         gate,
         expected_gpus: u32::try_from(gpus.len()).unwrap_or(u32::MAX),

@@ -5,7 +5,10 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::post;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpListener;
+use wellfed_engine::memory::Moment;
+use wellfed_engine::opinion::{Gap, Lean};
 
 const ONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
         {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]}}"#;
@@ -73,6 +76,40 @@ async fn a_prometheus_that_answers_nothing_ends_the_look() {
     let looked = lane.look(Timestamp::now(), &mut Told::default()).await;
 
     assert!(matches!(looked, Err(LookError::Fetch(FetchError::Http { status: 503, .. }))), "{looked:?}");
+}
+
+/// Kills: opinions that stay as they are while nobody answers.
+#[tokio::test]
+async fn opinions_get_old_while_prometheus_answers_nothing_and_say_since_when() {
+    let down = Arc::new(AtomicBool::new(false));
+    let is_down = Arc::clone(&down);
+    let answer = move |asked: &str| match is_down.load(Ordering::Relaxed) {
+        true => (StatusCode::SERVICE_UNAVAILABLE, ""),
+        // Activity that stands still beside a power that does is no frozen exporter.
+        false if asked.contains("GR_ENGINE_ACTIVE") || asked.contains("POWER_USAGE") => (StatusCode::OK, ONE),
+        false => (StatusCode::OK, NONE),
+    };
+    let workload = crate::evidence::tests::watched(0, &[("a", -60)]);
+    let lane = Lane { watched: watch::channel(Arc::new(vec![workload.clone()])).1, ..lane(answer, false).await };
+    let (mut history, mut told) = (History::every(lane.interval), Told::default());
+    let minute = |minute: i64| workload.since + SignedDuration::from_mins(minute);
+    for look in 1..=10 {
+        lane.turn(&mut history, &mut told, minute(look)).await;
+    }
+    let known = lane.verdicts.snapshot()["u"].clone();
+    down.store(true, Ordering::Relaxed);
+    let mut leans = Vec::new();
+    for look in 11..=13 {
+        lane.turn(&mut history, &mut told, minute(look)).await;
+        let opinion = lane.verdicts.snapshot()["u"].clone();
+        assert_eq!(opinion.at, known.at, "nothing newer was seen");
+        leans.push(opinion.lean);
+    }
+
+    let unanswered = Lean::Unknown(Gap::Unanswered { since: Moment::of(known.at) });
+    assert_eq!(known.lean, Lean::Allow);
+    assert_eq!(leans, [known.lean, known.lean, unanswered], "80 % of the samples must be left");
+    assert_eq!(lane.shown.age(), 180.0);
 }
 
 #[tokio::test]
