@@ -67,8 +67,9 @@ fn decide_one(workload: &Workload, world: &World, ledger: &mut Ledger) -> Decisi
     let (within, bounded) = bounded(paced, workload, &memory, &pleas);
     let bounded = trace.take(Step::Bounds, bounded);
 
-    let verdict = memory.gate.verdict(&policy.gate);
-    let verdict = memory.gate.recalled(verdict, memory.demand_above_since, &policy.gate, now);
+    let since = memory.demand_above_since;
+    let verdict = memory.gate.dated(memory.gate.verdict(&policy.gate), since, &policy.gate, now);
+    let verdict = memory.gate.recalled(verdict, since, &policy.gate, now);
     let ask = steps::Ask { want: bounded, current, min: policy.min };
     let gated = trace.take(Step::Gate, steps::gate(ask, verdict, &policy.gate, &pleas));
 

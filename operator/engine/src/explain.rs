@@ -194,6 +194,9 @@ pub fn gap(gap: Gap) -> String {
     match gap {
         Gap::NotAsked => "no evidence since demand exceeded its target".to_owned(),
         Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
+        Gap::Unanswered { since } => {
+            format!("nothing was measured since {}; Prometheus does not answer the gate's questions", moment(since.0))
+        }
         Gap::GpusUnseen { seen, expected } => {
             format!("{seen} of {expected} GPUs report all the time; check the exporter and its pod labels")
         }

@@ -55,6 +55,11 @@ pub enum Gap {
         /// Needed.
         needed: SignedDuration,
     },
+    /// Too little of the window is known, since the latest looks had no answer.
+    Unanswered {
+        /// When the last look ended that had one.
+        since: Moment,
+    },
     /// Fewer GPUs report than the pods ask for, or with gaps: the exporter or its labels are at fault.
     GpusUnseen {
         /// GPUs with a believable activity in most of their samples.

@@ -181,6 +181,39 @@ fn what_was_seen_a_window_ago_is_not_what_is_seen_now() {
     assert_eq!(world.later(601).decision("vision-train").verdict, Verdict::Unknown(Gap::NotAsked));
 }
 
+/// The lane's word while nobody answers: the evidence is as old as it was, and too little of the window is left.
+fn unanswered(scenario: Scenario) -> Scenario {
+    scenario.change("vision-train", |workload| {
+        let opinion = workload.opinion.as_mut().unwrap();
+        opinion.lean = Lean::Unknown(Gap::Unanswered { since: Moment::of(opinion.at) });
+    })
+}
+
+/// Kills: a look without an answer that counts, or that changes nothing.
+#[test]
+fn a_look_without_an_answer_ends_what_let_growth_pass_and_neither_makes_nor_ends_a_veto() {
+    let verdict = |scenario: Scenario| {
+        unanswered(scenario.later(60)).remembered(false).later(60).decision("vision-train").verdict
+    };
+    let busy = trainer("vision-train").running(4).wanting(8).busy();
+    let vetoed = world().workload(starved_trainer()).after(EVALUATIONS_TO_VETO);
+
+    let since = Moment(at(60));
+    assert_eq!(verdict(world().workload(busy).after(1)), Verdict::Unknown(Gap::Unanswered { since }));
+    assert!(matches!(verdict(vetoed.clone()), Verdict::Refuse { rule: RuleName::DataLoader, .. }));
+    let seen = unanswered(world().workload(starved_trainer()).after(2).later(60)).remembered(false).later(60).after(1);
+    assert!(matches!(seen.decision("vision-train").verdict, Verdict::Refuse { .. }), "it is the third in a row");
+}
+
+#[test]
+fn a_window_without_an_answer_is_told_as_that() {
+    let busy = || trainer("vision-train").running(4).wanting(8).busy();
+    let silent = world().workload(busy()).after(2).later(601).remembered(false);
+
+    let since = Moment(at(120));
+    assert_eq!(silent.decision("vision-train").verdict, Verdict::Unknown(Gap::Unanswered { since }));
+}
+
 #[test]
 fn evaluations_a_day_apart_are_not_in_a_row() {
     let world = world().workload(starved_trainer()).after(2).later(86_400).after(1);

@@ -209,7 +209,7 @@ fn everything_under_test() -> GateMemory {
         checks: [Check::Unknown; 3],
     };
     GateMemory {
-        sources: serde_json::from_str("[255,2047]").unwrap(),
+        sources: serde_json::from_str("[255,2047,7]").unwrap(),
         counted: Some(now),
         lean: Some(Lean::Refuse(longest)),
         passed: Some(Passed { by: Some(longest) }),

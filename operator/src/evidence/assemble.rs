@@ -33,8 +33,7 @@ impl<'a> Samples<'a> {
     fn turn(&mut self, looks: &[&'a Look], subject: Subject, pod: Option<Id>, thing: Option<Id>) {
         self.rows.clear();
         for look in looks {
-            // A little early is not too early.
-            let place = looks_in(look.at.duration_since(looks[0].at) + self.interval / 10, self.interval);
+            let place = looks_in(look.at.duration_since(looks[0].at), self.interval);
             self.rows.resize(self.rows.len().max(place), None);
             self.rows.push(pod.zip(thing).and_then(|(pod, thing)| look.row(subject, pod, thing)));
         }
@@ -67,8 +66,8 @@ impl<'a> Samples<'a> {
 impl History {
     /// The evidence on `workload`; none before the first look, and while demand exceeds its target before the first since.
     pub fn evidence(&self, workload: &Watched) -> Option<Evidence> {
-        let last = self.looks.back()?;
-        let window = last.at - workload.gate.window;
+        let now = self.now()?;
+        let window = now - workload.gate.window;
         let from = workload.since.map_or(window, |since| since.max(window));
         let usable: Vec<&Look> = self.looks.iter().filter(|look| self.begins_after(look, from)).collect();
         let mut evidence = Evidence {
@@ -76,6 +75,7 @@ impl History {
             gate: workload.gate,
             demand: workload.demand(),
             at: usable.last()?.at,
+            unanswered: looks_in(now.duration_since(usable.last()?.at), self.interval) > 0,
             covered: covered(usable.len(), self.interval),
             expected_gpus: 0,
             gpus: Vec::new(),
@@ -88,7 +88,7 @@ impl History {
             slo_breached: workload.slo_breached,
             sharded: workload.sharded,
         };
-        let mut counts = exits::within(workload, last.at);
+        let mut counts = exits::within(workload, now);
         let mut judged = 0;
         for pod in &workload.pods {
             let Ok(warm) = pod.ready_since.checked_add(workload.gate.warm_up) else { continue };
@@ -116,9 +116,11 @@ impl History {
         self.own_evidence(workload, looks, self.due(looks))
     }
 
-    /// How many looks there should be from the first to the last of these: one that was never taken is a missing sample too.
+    /// How many looks there should be from the first of these until now: one that was never taken, or had no answer, is a
+    /// missing sample too.
     fn due(&self, looks: &[&Look]) -> usize {
-        let span = looks.last().map_or(SignedDuration::ZERO, |last| last.at.duration_since(looks[0].at));
+        let first = looks.first().map(|first| first.at).zip(self.now());
+        let span = first.map_or(SignedDuration::ZERO, |(first, now)| now.duration_since(first));
         looks.len().max(looks_in(span, self.interval) + 1)
     }
 
@@ -172,6 +174,8 @@ fn covered(looks: usize, interval: SignedDuration) -> SignedDuration {
     interval * i32::try_from(looks).unwrap_or(i32::MAX)
 }
 
+/// A little early is not too early.
 fn looks_in(span: SignedDuration, interval: SignedDuration) -> usize {
+    let span = span + interval / 10;
     usize::try_from(span.as_millis() / interval.as_millis().max(1)).unwrap_or(0)
 }

@@ -22,6 +22,8 @@ pub struct History {
     pub(super) lag: SignedDuration,
     /// Oldest first.
     pub(super) looks: VecDeque<Look>,
+    /// When the last look was tried, with an answer or without.
+    tried: Option<Timestamp>,
     pub(super) boards: Numbering,
     nodes: Numbering,
     nodes_seen: LastSeen,
@@ -97,6 +99,7 @@ impl History {
             interval,
             lag: SignedDuration::ZERO,
             looks: VecDeque::new(),
+            tried: None,
             boards: Numbering::default(),
             nodes: Numbering::default(),
             nodes_seen: LastSeen::of(Subject::Node.metrics() + 1),
@@ -128,6 +131,7 @@ impl History {
     /// Adds a look, and drops what lies more than `longest` before it. What was not seen for a day is forgotten.
     pub fn push(&mut self, slice: Slice, longest: SignedDuration) {
         let at = slice.at;
+        self.tried = Some(at);
         let look = self.kept(&slice);
         drop(slice);
         self.note(&look);
@@ -137,6 +141,22 @@ impl History {
         }
         self.users.forget_before(at - REMEMBERED);
         self.age(at);
+    }
+
+    /// A look at `at` had no answer: what it would have seen is missing.
+    pub fn miss(&mut self, at: Timestamp) {
+        self.tried = Some(at);
+    }
+
+    /// When the last look was tried; none before the first that had an answer.
+    pub(super) fn now(&self) -> Option<Timestamp> {
+        let last = self.looks.back()?.at;
+        Some(self.tried.map_or(last, |tried| tried.max(last)))
+    }
+
+    /// When the last look ended that had an answer.
+    pub fn last_answer(&self) -> Option<Timestamp> {
+        self.looks.back().map(|last| last.at)
     }
 
     /// From now on keeps what looks say of these workloads' pods, and of others only of those that have had a GPU within a

@@ -78,7 +78,7 @@ impl LookError {
 }
 
 impl Lane {
-    /// Looks until `stop`. A look that fails is left out; the next one counts it as missing.
+    /// Looks until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         let recorded = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
         // What is taken over more than the time between two looks begins before the look does.
@@ -92,26 +92,40 @@ impl Lane {
                 () = stop.cancelled() => return,
                 _ = due.tick() => {}
             }
-            match self.look(Timestamp::now(), &mut told).await {
-                Ok(slice) => {
-                    told.look(&slice, &self.shown);
-                    let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
-                    let watched = Arc::clone(&self.watched.borrow());
-                    history.watch(&watched, slice.at);
-                    history.hear(&watched, slice.at);
-                    history.push(slice, longest(&watched));
-                    history.thin(&watched, KEPT);
-                    told.attribution(gpus && shows_none(&watched, &history));
-                    self.verdicts.post(judged(&watched, &history));
-                }
-                Err(error) => tracing::warn!(%error, "the evidence for the gate can't be read"),
-            }
+            self.turn(&mut history, &mut told, Timestamp::now()).await;
         }
     }
 
-    /// Asks for everything. What has no answer spoils its own metric; the look fails where nothing has one.
-    async fn look(&self, now: Timestamp, told: &mut Told) -> Result<Slice, LookError> {
+    /// One look, at Prometheus' time: ours may be apart from it. What one without an answer would have seen is missing: opinions get old, and say so.
+    async fn turn(&self, history: &mut History, told: &mut Told, now: Timestamp) {
+        // Who does not say is down, or will tell by its answers.
+        let astray = self.endpoint.astray(self.deadline).await.unwrap_or_default();
+        let looked = self.look(now, astray, told).await;
+        let watched = by_our_clock(&self.watched.borrow(), astray);
+        match looked {
+            Ok(slice) => {
+                told.look(&slice, &self.shown);
+                let gpus = Scheme::ALL.into_iter().any(|scheme| slice.carried(scheme) > 0);
+                history.watch(&watched, slice.at);
+                history.hear(&watched, slice.at);
+                history.push(slice, longest(&watched));
+                history.thin(&watched, KEPT);
+                told.attribution(gpus && shows_none(&watched, history));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the evidence for the gate can't be read");
+                history.miss(now);
+            }
+        }
+        told.answered_last(history.last_answer(), now, &self.shown);
+        self.verdicts.post(judged(&watched, history));
+    }
+
+    /// Asks for everything that is `now`, by a clock that is so much ahead of ours. What has no answer spoils its own metric;
+    /// the look fails where nothing has one.
+    async fn look(&self, now: Timestamp, astray: SignedDuration, told: &mut Told) -> Result<Slice, LookError> {
         let mut slice = Slice::ending(now).with_nodes_by(self.config.node_label.clone());
+        let now = now.saturating_add(astray).unwrap_or(now);
         let (mut answered, mut late) = (0, 0);
         let mut failed = Vec::new();
         for metric in Metric::ALL {
@@ -177,6 +191,19 @@ impl Lane {
         let take = |labels: &_, value| slice.take_row(metric, labels, value);
         Ok(self.endpoint.rows(query.text(), Some(now), self.deadline, take).await?)
     }
+}
+
+/// Who is watched, by our clock: where it is ahead of all others, a pod became Ready so much later by it. Where it is behind,
+/// they are left to be warm for longer.
+fn by_our_clock(watched: &Arc<Vec<Watched>>, astray: SignedDuration) -> Arc<Vec<Watched>> {
+    if !astray.is_negative() {
+        return Arc::clone(watched);
+    }
+    let mut shifted = watched.as_ref().clone();
+    for pod in shifted.iter_mut().flat_map(|one| &mut one.pods) {
+        pod.ready_since = pod.ready_since.saturating_sub(astray).unwrap_or(Timestamp::MAX);
+    }
+    Arc::new(shifted)
 }
 
 /// How long looks are kept.

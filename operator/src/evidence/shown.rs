@@ -3,11 +3,13 @@
 use super::labels::Scheme;
 use super::metric::Metric;
 use super::slice::Slice;
+use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfMetric {
@@ -26,6 +28,7 @@ pub struct Shown {
     dropped: Family<OfMetric, Gauge>,
     schemes: Family<OfScheme, Gauge>,
     not_recorded: Family<OfMetric, Gauge>,
+    age: Gauge<f64, AtomicU64>,
 }
 
 impl Shown {
@@ -38,6 +41,14 @@ impl Shown {
         registry.register("evidence_label_scheme", help, self.schemes.clone());
         let help = "1 where a metric was to be recorded and had to be asked for directly";
         registry.register("evidence_not_recorded", help, self.not_recorded.clone());
+        let help = "Time since the last look of the gate that had an answer; it grows while Prometheus gives none";
+        registry.register_with_unit("evidence_age", help, Unit::Seconds, self.age.clone());
+    }
+
+    /// What it shows as the age of the evidence.
+    #[cfg(test)]
+    pub fn age(&self) -> f64 {
+        self.age.get()
     }
 
     fn look(&self, slice: &Slice, told: &Told) {
@@ -67,9 +78,17 @@ pub struct Told {
     not_recorded: BTreeSet<Metric>,
     schemes: Option<Vec<Scheme>>,
     unattributed: bool,
+    /// When the first look was tried.
+    began: Option<Timestamp>,
 }
 
 impl Told {
+    /// Shows how old, at the end of a look `now`, the last one is that had an answer.
+    pub fn answered_last(&mut self, last: Option<Timestamp>, now: Timestamp, shown: &Shown) {
+        let began = *self.began.get_or_insert(now);
+        shown.age.set(now.duration_since(last.unwrap_or(began)).as_secs_f64());
+    }
+
     /// A metric was asked for, and answered: `directly` where its recording rule should have, and did not.
     pub fn answered(&mut self, metric: Metric, name: Option<&str>, directly: bool) {
         self.asked.insert(metric);

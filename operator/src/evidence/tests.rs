@@ -156,6 +156,28 @@ fn a_look_that_failed_widens_what_the_mean_could_have_been() {
     assert!((span.low - 0.1).abs() < 1e-9 && (span.high - 0.6).abs() < 1e-9, "{span:?}");
 }
 
+/// Kills: a history that ends at the last look that had an answer.
+#[test]
+fn looks_without_an_answer_up_to_now_are_missing_and_make_nothing_newer() {
+    let mut history = history((1..=10).map(|minute| slice(minute, vec![engine("a", "g", 0.2)])).collect());
+    let watched = watched(0, &[("a", -60)]);
+    let seen = |history: &History| {
+        let seen = history.evidence(&watched).unwrap();
+        let engine = seen.gpus[0].engine.unwrap();
+        (seen.at, seen.unanswered, (engine.low * 100.0).round(), (engine.high * 100.0).round())
+    };
+
+    assert_eq!(seen(&history), (at(10), false, 20.0, 20.0));
+    history.miss(at(11));
+    assert_eq!(seen(&history), (at(10), true, 18.0, 28.0));
+    history.miss(at(13));
+    assert_eq!(seen(&history), (at(10), true, 14.0, 44.0));
+    history.push(slice(14, vec![engine("a", "g", 0.2)]), SignedDuration::from_hours(2));
+    assert_eq!(seen(&history), (at(14), false, 14.0, 44.0));
+    history.miss(at(24));
+    assert!(history.evidence(&watched).is_none(), "nothing of the window was seen");
+}
+
 #[test]
 fn a_look_after_one_that_failed_has_its_own_place_though_it_is_a_little_early_or_late() {
     let low = |late: i64| {

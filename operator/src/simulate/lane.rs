@@ -75,8 +75,9 @@ impl Lane {
 
     fn look(&mut self, at: Timestamp, watched: &[Watched], pods: &[SampledPod]) {
         self.history.hear(watched, at);
-        if let Some(slice) = self.lens.through(self.sampler.slice(at), pods) {
-            self.history.push(slice, LONGEST);
+        match self.lens.through(self.sampler.slice(at), pods) {
+            Some(slice) => self.history.push(slice, LONGEST),
+            None => self.history.miss(at),
         }
         let judged = |one: &Watched| Some((one.uid.clone(), judge(&self.history.evidence(one)?)));
         self.opinions = watched.iter().filter_map(judged).collect();

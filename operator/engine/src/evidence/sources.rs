@@ -1,12 +1,18 @@
 //! Which sources a workload's evidence had, so that a restart of the operator does not forget what was lost since.
 
-use super::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence, TrainerEvidence};
+use super::{ContainerEvidence, Evidence, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence};
 use serde::{Deserialize, Serialize};
 
-/// What was measured at an evaluation, or within a day before it; one bit a source, in the order of [`gpu`] and [`pod`],
-/// which is written in status and only grows at its end. None where nothing was there to measure it of.
+/// What was measured at an evaluation, or within a day before it; one bit a source, in the order of [`gpu`], [`pod`] and
+/// [`own`], which is written in status and only grows at its end. Of GPUs and pods none where nothing was there to measure it
+/// of; its own signals a workload has whatever runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sources(Option<u16>, Option<u16>);
+pub struct Sources(Option<u16>, Option<u16>, #[serde(default, skip_serializing_if = "is_none")] u16);
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_none(bits: &u16) -> bool {
+    *bits == 0
+}
 
 /// A source: whether it is there, and whether it is known to be lost.
 type Source<'a> = (bool, &'a mut bool);
@@ -45,6 +51,15 @@ const fn pod<'a>(
     ]
 }
 
+/// The workload's own signals.
+const fn own(own: &mut OwnEvidence) -> [Source<'_>; 3] {
+    [
+        (own.throughput.is_some(), &mut own.throughput_lost),
+        (own.progress.is_some(), &mut own.progress_lost),
+        (own.quality.is_some(), &mut own.quality_lost),
+    ]
+}
+
 fn bits<'a>(sources: impl IntoIterator<Item = Source<'a>>) -> u16 {
     let known = sources.into_iter().enumerate().filter(|(_, (there, lost))| *there || **lost);
     known.fold(0, |bits, (place, _)| bits | 1 << place)
@@ -57,30 +72,31 @@ fn lose<'a>(sources: impl IntoIterator<Item = Source<'a>>, known: u16) {
 }
 
 impl Sources {
-    /// Of `seen`: what any of its GPUs and any of its pods has or had lately.
+    /// Of `seen`: what any of its GPUs, any of its pods and the workload itself has or had lately.
     pub fn of(seen: &Evidence) -> Self {
         let gpus = seen.gpus.iter().map(|one| bits(gpu(&mut { *one })));
         let pods = seen.servers.iter().zip(&seen.trainers).zip(&seen.containers);
         let pods = pods
             .map(|((server, trainer), container)| bits(pod(&mut { *server }, &mut { *trainer }, &mut { *container })));
-        Self(gpus.reduce(|all, one| all | one), pods.reduce(|all, one| all | one))
+        let own = bits(own(&mut { seen.own }));
+        Self(gpus.reduce(|all, one| all | one), pods.reduce(|all, one| all | one), own)
     }
 
     /// What is known after a look that saw `self`: where it saw nothing to measure, what was known before it.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
-        Self(self.0.or(before.0), self.1.or(before.1))
+        Self(self.0.or(before.0), self.1.or(before.1), self.2)
     }
 
     /// Without what pods said: others are made from the template now.
     #[must_use]
-    pub const fn of_gpus(self) -> Self {
-        Self(self.0, None)
+    pub const fn without_pods(self) -> Self {
+        Self(self.0, None, self.2)
     }
 
     /// Nothing is known.
     pub const fn is_empty(&self) -> bool {
-        self.0.is_none() && self.1.is_none()
+        self.0.is_none() && self.1.is_none() && self.2 == 0
     }
 }
 
@@ -94,6 +110,7 @@ impl Evidence {
         for ((server, trainer), container) in pods {
             lose(pod(server, trainer, container), known.1.unwrap_or(0));
         }
+        lose(own(&mut self.own), known.2);
     }
 }
 
@@ -157,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn the_workloads_own_signals_are_missed_whatever_its_pods_are_made_from() {
+        let says = OwnEvidence { throughput: Some(Span::exact(5.0)), progress_lost: true, ..OwnEvidence::default() };
+        let known = Sources::of(&Evidence { own: says, ..evidence(Class::Training, &[], &[]) });
+        let mut now = evidence(Class::Training, &[], &[]);
+
+        now.lose(known.without_pods());
+
+        assert_eq!((now.own.throughput_lost, now.own.progress_lost, now.own.quality_lost), (true, true, false));
+        assert_eq!(Sources::of(&now), known, "what is lost is still known");
+        let forgotten = Sources::of(&evidence(Class::Training, &[], &[])).or(known);
+        assert!(forgotten.is_empty(), "after a day nobody misses it");
+    }
+
+    #[test]
     fn a_look_at_nothing_forgets_nothing_and_a_look_without_a_source_forgets_it() {
         let known = Sources::of(&seen(&[busy_gpu()], &says()));
         let blind = Sources::of(&evidence(Class::Inference, &[], &[]));
@@ -169,10 +200,19 @@ mod tests {
 
     /// The order is kept in status.
     #[test]
-    fn it_is_written_as_two_numbers() {
+    fn it_is_written_as_two_numbers_and_a_third_where_the_workload_speaks_for_itself() {
         let known = Sources::of(&seen(&[GpuEvidence { power: None, ..busy_gpu() }], &says()));
+        let quality = OwnEvidence { quality_lost: true, ..OwnEvidence::default() };
+        let speaks = Sources::of(&Evidence { own: quality, ..evidence(Class::Training, &[busy_gpu()], &[]) });
 
-        assert_eq!(serde_json::to_string(&known).unwrap(), "[15,1]");
-        assert_eq!(serde_json::to_string(&known.of_gpus()).unwrap(), "[15,null]");
+        for (sources, text) in
+            [(known, "[15,1]"), (known.without_pods(), "[15,null]"), (speaks, "[15,null,4]"), (known, "[15,1,0]")]
+        {
+            assert_eq!(serde_json::from_str::<Sources>(text).unwrap(), sources);
+        }
+        assert_eq!(
+            serde_json::to_string(&[known, known.without_pods(), speaks]).unwrap(),
+            "[[15,1],[15,null],[15,null,4]]"
+        );
     }
 }

@@ -146,7 +146,7 @@ impl GateMemory {
             self.retest_all(Moment::of(now));
             self.counts.clear();
             (self.lean, self.figures, self.waits) = (None, None, None);
-            self.sources = self.sources.of_gpus();
+            self.sources = self.sources.without_pods();
             (self.trial, self.ceiling, self.cause) = (None, None, None);
         }
         (self.peak, self.revisions) = (None, None);

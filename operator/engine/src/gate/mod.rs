@@ -175,7 +175,10 @@ impl GateMemory {
         now: Timestamp,
     ) -> Option<&'a Opinion> {
         self.expire(policy, now);
-        let opinion = opinion.filter(|opinion| self.is_fresh(opinion, policy))?;
+        let Some(opinion) = opinion.filter(|opinion| self.is_fresh(opinion, policy)) else {
+            self.outdate(opinion);
+            return None;
+        };
         self.counted = Some(Moment::of(opinion.at));
         self.lean = Some(opinion.lean);
         count::add(&mut self.counts, opinion);
@@ -221,6 +224,15 @@ impl GateMemory {
         self.counts.retain(|count| count.standing.is_some());
         if self.counts.is_empty() {
             (self.figures, self.waits) = (None, None);
+        }
+    }
+
+    /// A look without an answer is no evaluation: it confirms nothing and disproves nothing. But once too little of the window
+    /// is left, what was last thought is not known any more.
+    fn outdate(&mut self, opinion: Option<&Opinion>) {
+        let lean = opinion.map(|opinion| opinion.lean);
+        if let (Some(_), Some(Lean::Unknown(Gap::Unanswered { .. }))) = (self.lean, lean) {
+            self.lean = lean;
         }
     }
 
@@ -273,6 +285,16 @@ impl GateMemory {
                 Verdict::Unknown(Gap::Counting { seen, needed: TO_STAND })
             }
             Some(Lean::Allow) => Verdict::Allow { by: self.supporter() },
+        }
+    }
+
+    /// `verdict`, unless there is none because a whole window went by without an answer, while demand exceeded its target
+    /// `since`.
+    pub fn dated(&self, verdict: Verdict, since: Option<Timestamp>, policy: &GatePolicy, now: Timestamp) -> Verdict {
+        let old = |last: &Moment| since.is_some_and(|since| since < last.0) && now > last.plus(policy.window);
+        match (verdict, self.counted.filter(old)) {
+            (Verdict::Unknown(Gap::NotAsked), Some(since)) => Verdict::Unknown(Gap::Unanswered { since }),
+            (verdict, _) => verdict,
         }
     }
 

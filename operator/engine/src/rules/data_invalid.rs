@@ -2,6 +2,7 @@
 
 use super::{Rule, RuleName, Says};
 use crate::evidence::Evidence;
+use crate::memory::Moment;
 use crate::opinion::Gap;
 
 /// Too little, unattributed or self-contradicting evidence.
@@ -34,13 +35,19 @@ fn gap(seen: &Evidence) -> Option<Gap> {
     let contradicting = count(seen.gpus.iter().filter(|gpu| gpu.contradicts()).count());
     if f64::from(known) < coverage * f64::from(seen.expected_gpus) {
         return Some(match contradicting {
+            0 if seen.unanswered => unanswered(seen),
             0 => Gap::GpusUnseen { seen: known, expected: seen.expected_gpus },
             gpus => Gap::Contradiction { gpus },
         });
     }
     // Half of the window: a burst is judged before a whole window has passed, but not on its first moments.
     let needed = seen.gate.window / 2;
-    (seen.covered < needed).then_some(Gap::TooShort { covered: seen.covered, needed })
+    let short = || if seen.unanswered { unanswered(seen) } else { Gap::TooShort { covered: seen.covered, needed } };
+    (seen.covered < needed).then(short)
+}
+
+fn unanswered(seen: &Evidence) -> Gap {
+    Gap::Unanswered { since: Moment::of(seen.at) }
 }
 
 fn count(number: usize) -> u32 {

@@ -11,6 +11,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
     Evidence {
         class,
         at: NOW,
+        unanswered: false,
         covered: gate.window,
         gate,
         demand: Demand::Above,

@@ -88,6 +88,31 @@ fn a_signal_is_missed_for_a_day() {
     assert_eq!([missed(5), missed(24 * 60), missed(24 * 60 + 1)], [true, true, false]);
 }
 
+/// The lane of a process that began at `began`, with what is remembered of an evaluation at which the workload said `said`;
+/// here it says nothing.
+fn restarted(said: OwnSaid, began: i64, now: i64) -> OwnEvidence {
+    let before = Evidence { own: heard(0, &[said; 3]), ..seen(vec![slice(0, vec![engine("a", "g", 0.5)])]) };
+    let workload = Watched { sources: Sources::of(&before), ..watched(now - 1, &[("a", -60)]) };
+    let mut history = History::every(MINUTE);
+    for minute in [began, now] {
+        history.watch(std::slice::from_ref(&workload), at(minute));
+        history.hear(std::slice::from_ref(&workload), at(minute));
+        history.push(slice(minute, vec![engine("a", "g", 0.5)]), MINUTE * 120);
+    }
+    history.evidence(&workload).unwrap().own
+}
+
+#[test]
+fn a_restart_misses_a_signal_that_spoke_before_it_for_a_day() {
+    let lost = |now| restarted(working(5.0), 10, now).throughput_lost;
+
+    assert_eq!([lost(11), lost(10 + 24 * 60), lost(11 + 24 * 60)], [true, true, false]);
+    assert_eq!(restarted(SILENT, 10, 11), OwnEvidence::default(), "what never was is not missed");
+    let all = OwnSaid { progress: Some(2.0), quality: Some(0.5), ..SILENT };
+    let (loss, quality) = (restarted(all, 10, 11).progress_lost, restarted(all, 10, 11).quality_lost);
+    assert_eq!((loss, quality), (true, true));
+}
+
 /// From the samples to the verdict: a trainer with names of its own that looks as if it hangs.
 #[test]
 fn a_trainer_whose_own_signal_counts_steps_is_not_called_a_hang() {
