@@ -14,9 +14,11 @@ use std::collections::BTreeMap;
     validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.slo) && !has(self.target) : !has(self.slo)")
         .message("role Latency needs slo and no target; other roles take no slo"),
     validation = Rule::new("has(self.role) && self.role != 'Demand' ? (has(self.source.prometheus) || (self.role == 'Latency' && !has(self.source.scale))) && !has(self.target) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
-        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; every other role is one number without target, from source.prometheus, or for role Latency from a model server"),
-    validation = Rule::new("[has(self.source.vllm) && has(self.source.vllm.metric) ? self.source.vllm.metric : '', has(self.source.sglang) && has(self.source.sglang.metric) ? self.source.sglang.metric : ''].exists(metric, metric in ['TimeToFirstToken', 'EndToEndLatency']) == ((has(self.source.vllm) || has(self.source.sglang)) && has(self.role) && self.role == 'Latency')")
-        .message("of vllm and sglang role Latency needs metric TimeToFirstToken or EndToEndLatency, and no other role takes these"),
+        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; every other role is one number from source.prometheus, without target; role Latency may be read from a model server too"),
+    validation = Rule::new("!has(self.source.vllm) || (has(self.source.vllm.metric) && self.source.vllm.metric in ['TimeToFirstToken', 'EndToEndLatency']) == (has(self.role) && self.role == 'Latency')")
+        .message("of vllm role Latency needs metric TimeToFirstToken or EndToEndLatency, and no other role takes these"),
+    validation = Rule::new("!has(self.source.sglang) || (has(self.source.sglang.metric) && self.source.sglang.metric in ['TimeToFirstToken', 'EndToEndLatency']) == (has(self.role) && self.role == 'Latency')")
+        .message("of sglang role Latency needs metric TimeToFirstToken or EndToEndLatency, and no other role takes these"),
     validation = Rule::new("!has(self.better) || (has(self.role) && self.role == 'Quality')")
         .message("better is for role Quality: of throughput more is better, of latency and progress less"),
     validation = Rule::new("!(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton)) || (has(self.role) && self.role == 'Latency') || !has(self.type) || self.type == 'Pods'")
