@@ -79,7 +79,7 @@ pub struct Ready {
     /// What a person says against the gate, if anything.
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
-    pub opinion: Option<Opinion>,
+    pub opinion: Option<Arc<Opinion>>,
     /// What the rules say that need no demand.
     pub rest: Rest,
     /// How the GPU containers of its pods ended within the longest window, as far as it was seen.
@@ -207,7 +207,7 @@ fn looked_at(
     templates::keep_up(&mut memory.gate.template, &template.digest);
     let (figures, own) = measures(id, &resolved, &signals, look);
     let opinion = look.opinions.get(&id.uid);
-    let rest = recall.rest(&id.uid, opinion, &resolved.policy.gate, look.now);
+    let rest = recall.rest(&id.uid, opinion.map(Arc::as_ref), &resolved.policy.gate, look.now);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -215,7 +215,7 @@ fn looked_at(
         pools,
         measures: figures,
         signals,
-        opinion: opinion.cloned(),
+        opinion: opinion.map(|opinion| Opinion::clone(opinion)),
         rest,
         template: Some(template),
         gate_override: gate_override.as_ref().and_then(Word::in_force).cloned(),
@@ -224,7 +224,7 @@ fn looked_at(
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
     let exits =
         recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, &recall.sharing, look.now);
-    let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
+    let opinion = opinion.filter(|opinion| !opinion.findings.is_empty()).cloned();
     let rest = state.rest.clone();
     let ready =
         Ready { resolved, settling, contested, foreign, stuck, ready_pods, own, gate_override, opinion, rest, exits };
@@ -258,7 +258,8 @@ fn signals(
     recall: &mut Recall,
 ) -> Vec<SignalState> {
     let live = pools.iter().flat_map(|pool| &pool.pods).filter(|pod| pod.is_live());
-    let names: Vec<&str> = live.map(|pod| pod.name.0.as_str()).collect();
+    let names: Vec<&str> = live.clone().map(|pod| pod.name.0.as_str()).collect();
+    let ready = live.filter(|pod| pod.is_ready()).count();
     resolved
         .sources
         .iter()
@@ -269,6 +270,7 @@ fn signals(
                 latest,
                 namespace: &id.namespace,
                 pods: &names,
+                ready,
                 replicas: resolved.replicas,
                 now: look.now,
                 stale_after: look.stale_after,

@@ -1,5 +1,6 @@
 //! What a look measured besides its findings: how well the workload does, and what could be checked at all.
 
+use crate::card::Generation;
 use crate::evidence::{
     ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Sources, TrainerEvidence, Trend,
 };
@@ -16,6 +17,8 @@ pub struct Facts {
     pub figures: Figures,
     /// The most GPU memory that the work took of the fullest GPU, 0–1; none where a server takes it in advance.
     pub needs: Option<f64>,
+    /// The generation of the oldest of its GPUs; none where one of them is not known.
+    pub oldest: Option<Generation>,
     /// The queue's share of the time until an answer begins, 0–1, mean over servers. Where samples are missing: what it
     /// could be at most.
     pub queue_share: Option<f64>,
@@ -45,6 +48,7 @@ impl Facts {
         Self {
             figures: figures(seen),
             needs: needs(seen).and_then(significant),
+            oldest: oldest(seen),
             queue_share: queue_share(&seen.servers),
             waits: waits(&seen.servers),
             checked: checked(seen),
@@ -86,16 +90,23 @@ fn needs(seen: &Evidence) -> Option<f64> {
     peak(seen).filter(|_| !seen.servers.iter().any(ServerEvidence::keeps_a_cache))
 }
 
+fn oldest(seen: &Evidence) -> Option<Generation> {
+    let all: Option<Vec<_>> = seen.gpus.iter().map(|gpu| gpu.generation).collect();
+    all?.into_iter().min()
+}
+
 /// None of none, and none where one of them is not known.
 fn mean_of_all(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let (sum, count) = values.try_fold((0.0, 0_u32), |(sum, count), value| Some((sum + value?, count + 1)))?;
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// By the workload's own account, and only if every replica gives one.
+/// By the workload's own signal, or else by the replicas' account, and only if every replica gives one.
 fn throughput(seen: &Evidence) -> Option<Throughput> {
-    let served = Throughput::sum(seen.servers.iter().map(served));
-    served.or_else(|| Throughput::sum(seen.trainers.iter().map(trained)))
+    let replicas = u32::try_from(seen.containers.len()).unwrap_or(u32::MAX);
+    let told = Throughput::told(&seen.own, replicas);
+    told.or_else(|| Throughput::sum(seen.servers.iter().map(served)))
+        .or_else(|| Throughput::sum(seen.trainers.iter().map(trained)))
 }
 
 fn served(server: &ServerEvidence) -> Option<(WorkUnit, Span)> {
@@ -172,6 +183,7 @@ fn all_containers(seen: &Evidence, test: impl Fn(&ContainerEvidence) -> bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::OwnEvidence;
     use crate::policy::Class;
     use crate::testing::{busy_gpu, evidence};
 
@@ -260,6 +272,17 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_gpu_says_what_all_can_do_unless_one_is_not_known() {
+        let of = |generations: [Option<Generation>; 2]| {
+            let gpus = generations.map(|generation| GpuEvidence { generation, ..busy_gpu() }).to_vec();
+            Facts::of(&Evidence { gpus, ..measured() }).oldest
+        };
+
+        assert_eq!(of([Some(Generation::Hopper), Some(Generation::Turing)]), Some(Generation::Turing));
+        assert_eq!(of([Some(Generation::Hopper), None]), None);
+    }
+
+    #[test]
     fn work_is_counted_in_the_unit_of_those_who_do_it() {
         let unit = |servers: &[ServerEvidence]| {
             let seen = Evidence { servers: servers.to_vec(), trainers: Vec::new(), ..measured() };
@@ -271,6 +294,26 @@ mod tests {
         assert_eq!(unit(&[vllm; 2]), Some((WorkUnit::Tokens, 1_800.0)));
         assert_eq!(unit(&[triton; 2]), Some((WorkUnit::Answers, 4.0)));
         assert_eq!(unit(&[vllm, triton]), None);
+    }
+
+    /// Kills: an own signal that waits until nobody else counts.
+    #[test]
+    fn the_workloads_own_signal_outranks_its_servers_and_is_unknown_where_a_sample_is_missing() {
+        let vllm = ServerEvidence { progress: Some(Span::exact(900.0)), ..ServerEvidence::default() };
+        let told = |throughput| {
+            let own =
+                OwnEvidence { throughput: Some(throughput), throughput_noise: Some(3.0), ..OwnEvidence::default() };
+            throughput_of(&Evidence { servers: vec![vllm; 2], own, ..measured() })
+        };
+        let own = Throughput { unit: WorkUnit::Own, total: 50.0, replicas: 2, spread: Some(3.0) };
+
+        assert_eq!(told(Span::exact(50.0)), Some(own));
+        let gap = Span { low: 45.0, mean: 50.0, high: f64::INFINITY };
+        assert_eq!(told(gap).map(|work| work.unit), Some(WorkUnit::Tokens));
+    }
+
+    fn throughput_of(seen: &Evidence) -> Option<Throughput> {
+        figures(seen).throughput
     }
 
     fn says(queue: f64, first: f64, whole: f64) -> ServerEvidence {

@@ -3,6 +3,7 @@
 //! `Evidence` → [`judge`] → `Opinion`; `World` → [`decide`] → `Decision` → [`plan`] → `Plan`; [`remember`] keeps what
 //! the next decision needs.
 
+pub mod card;
 mod changes;
 pub mod commands;
 pub mod decide;
@@ -14,6 +15,7 @@ pub mod facts;
 pub mod figures;
 pub mod finding;
 pub mod gate;
+mod growth;
 pub mod hash;
 mod judge;
 mod ledger;

@@ -6,6 +6,7 @@ use super::sampler::{SampledPod, Sampler};
 use super::scenario::{LOOK_EVERY, Scenario};
 use crate::evidence::{History, LONGEST, Watched};
 use jiff::{SignedDuration, Timestamp};
+use std::sync::Arc;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Opinions;
 
@@ -79,7 +80,7 @@ impl Lane {
             Some(slice) => self.history.push(slice, LONGEST),
             None => self.history.miss(at),
         }
-        let judged = |one: &Watched| Some((one.uid.clone(), judge(&self.history.evidence(one)?)));
+        let judged = |one: &Watched| Some((one.uid.clone(), Arc::new(judge(&self.history.evidence(one)?))));
         self.opinions = watched.iter().filter_map(judged).collect();
     }
 }

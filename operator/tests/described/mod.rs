@@ -50,7 +50,7 @@ fn shown(scenario: &Scenario) -> FindingStatus {
         ready_pods: vec![pod()],
         own: OwnSaid::default(),
         gate_override: None,
-        opinion: workload.opinion.clone(),
+        opinion: workload.opinion.clone().map(std::sync::Arc::new),
         rest: workload.rest.clone(),
         exits: Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use super::evidence::{busy_gpu, evidence, starved_gpu};
 use super::{NOW, PoolBuilder, Signal, at, average, behavior, gate, unlimited_pool};
-use crate::evidence::{ContainerEvidence, Demand, Evidence, GpuEvidence, ServerEvidence};
+use crate::evidence::{ContainerEvidence, Demand, Evidence, GpuEvidence, OwnEvidence, ServerEvidence};
 use crate::memory::{Adoption, Memory};
 use crate::policy::{Class, Fallback, FallbackBehavior, GateMode, Mode, OnUnknown, Policy};
 use crate::rest::Rest;
@@ -19,6 +19,7 @@ pub struct WorkloadBuilder {
     evidence: Option<(GpuEvidence, ContainerEvidence)>,
     serving: Option<ServerEvidence>,
     demand: Demand,
+    own: OwnEvidence,
 }
 
 /// An inference workload.
@@ -67,8 +68,15 @@ impl WorkloadBuilder {
             gate_override: None,
             memory,
         };
-        let demand = Demand::Above;
-        Self { workload, pools: Vec::new(), signals: Vec::new(), evidence: None, serving: None, demand }
+        Self {
+            workload,
+            pools: Vec::new(),
+            signals: Vec::new(),
+            evidence: None,
+            serving: None,
+            demand: Demand::Above,
+            own: OwnEvidence::default(),
+        }
     }
 
     /// Changes the policy in a way that has no word of its own here.
@@ -218,6 +226,13 @@ impl WorkloadBuilder {
         self
     }
 
+    /// What its own signals say of its work.
+    #[must_use]
+    pub fn told(mut self, own: OwnEvidence) -> Self {
+        self.own = own;
+        self
+    }
+
     /// Made from a pod template of this digest, every replica of it.
     #[must_use]
     pub fn template(mut self, digest: &str) -> Self {
@@ -254,8 +269,8 @@ impl WorkloadBuilder {
         let seen = self.evidence.map(|(gpu, container)| {
             let gpus = vec![gpu; ready * policy.gpus_per_replica.0 as usize];
             let servers = self.serving.map_or_else(Vec::new, |serving| vec![serving; ready]);
-            let seen = evidence(policy.class, &gpus, &vec![container; ready]);
-            Evidence { gate: policy.gate, demand: self.demand, at: NOW, servers, ..seen }
+            let of_all = evidence(policy.class, &gpus, &vec![container; ready]);
+            Evidence { gate: policy.gate, demand: self.demand, at: NOW, servers, own: self.own, ..of_all }
         });
         (self.workload, seen)
     }

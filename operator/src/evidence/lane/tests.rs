@@ -102,7 +102,7 @@ async fn opinions_get_old_while_prometheus_answers_nothing_and_say_since_when() 
     let workload = crate::evidence::tests::watched(0, &[("a", -60)]);
     let lane = Lane { watched: watch::channel(Arc::new(vec![workload.clone()])).1, ..lane(answer, false).await };
     let (mut history, mut told) = (History::every(lane.interval), Told::default());
-    let minute = |minute: i64| workload.since + SignedDuration::from_mins(minute);
+    let minute = |minute: i64| workload.since.unwrap() + SignedDuration::from_mins(minute);
     for look in 1..=10 {
         lane.turn(&mut history, &mut told, minute(look)).await;
     }
