@@ -8,9 +8,9 @@ use wellfed_engine::explain;
 use wellfed_engine::figures::{Figures, Throughput, Worse};
 use wellfed_engine::finding::{id, severity};
 use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
-use wellfed_engine::opinion::{Finding, Opinion};
+use wellfed_engine::opinion::{Finding, Opinion, Quantity};
 use wellfed_engine::policy::Policy;
-use wellfed_engine::remedies::{remedies, restoring_quality};
+use wellfed_engine::remedies::{Remedy, remedies, restoring_quality};
 
 /// Where the numbers and words of a finding come from.
 pub struct Sources<'a> {
@@ -43,7 +43,6 @@ impl Sources<'_> {
             severity: format!("{:?}", severity(shown.name, shown.weight)),
             state: format!("{:?}", shown.state),
             weight: format!("{:?}", shown.weight),
-            remedies: self.remedies(shown),
             before: shown.figures.map(|(before, _)| figures(&before, self.better)),
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after, self.better)),
             way_back: self.way_back(shown),
@@ -56,16 +55,19 @@ impl Sources<'_> {
             (status.before, status.after) = (same.before.clone(), same.after.clone());
         }
         self.measured(&mut status, shown, same, last);
+        status.remedies = self.remedies(shown, &status.measured);
         status
     }
 
-    /// Where the results got worse, first what brings them back.
-    fn remedies(&self, shown: &Shown) -> Vec<String> {
+    /// Where the results got worse, first what brings them back; then what leads with a figure that was measured.
+    fn remedies(&self, shown: &Shown, measured: &[Measured]) -> Vec<String> {
         let class = self.policy.class;
         let fell = shown.worse == Some(Worse::Quality);
         let first = restoring_quality(class).filter(|_| fell);
         let own = remedies(shown.name, class).filter(|own| !fell || !own.restores_quality);
-        first.chain(own).map(ToString::to_string).collect()
+        let leads = |own: &&Remedy| own.leads_with.is_some_and(|what| reached(measured, what));
+        let (leading, others): (Vec<_>, Vec<_>) = own.partition(leads);
+        first.chain(leading).chain(others).map(ToString::to_string).collect()
     }
 
     /// What was measured when it came into its state; while it does not show, what made it a finding.
@@ -123,6 +125,15 @@ fn measures(found: &Finding) -> Vec<Measured> {
         threshold: measure.threshold.map(explain::number),
     });
     measured.collect()
+}
+
+/// Whether as much of it was measured as its threshold, or more.
+fn reached(measured: &[Measured], what: Quantity) -> bool {
+    let name = format!("{what:?}");
+    let number = |text: &String| text.parse::<f64>().ok();
+    let figures = measured.iter().filter(|one| one.name == name);
+    let pairs = figures.filter_map(|one| number(&one.value).zip(one.threshold.as_ref().and_then(number)));
+    pairs.into_iter().any(|(value, threshold)| value >= threshold)
 }
 
 /// Quality as its signal says it: inside, more is better.
@@ -198,6 +209,21 @@ mod tests {
         findings(&scenario.decision(NAME), &sources)
     }
 
+    fn of(rule: RuleName, state: State) -> Shown {
+        let now = Moment(Timestamp::UNIX_EPOCH);
+        Shown {
+            name: FindingName::Rule(rule),
+            weight: Weight::Veto,
+            state,
+            first: now,
+            last: now,
+            since: now,
+            figures: None,
+            worse: None,
+            gain: None,
+        }
+    }
+
     fn unseen(mut scenario: Scenario) -> Scenario {
         scenario.world.workloads[0].opinion = None;
         scenario
@@ -250,23 +276,30 @@ mod tests {
         let (workload, _) = starved().build();
         let sources =
             Sources { opinion: None, last: &[], policy: &workload.policy, better: Better::Higher, undo: None };
-        let now = Moment(Timestamp::UNIX_EPOCH);
-        let shown = |worse| Shown {
-            name: FindingName::Rule(RuleName::PrecisionUnused),
-            weight: Weight::Advice,
-            state: State::Regressed,
-            first: now,
-            last: now,
-            since: now,
-            figures: None,
-            worse,
-            gain: None,
-        };
-        let (quality, latency) = (shown(Some(Worse::Quality)), shown(Some(Worse::Latency)));
+        let regressed = |worse| Shown { worse: Some(worse), ..of(RuleName::PrecisionUnused, State::Regressed) };
+        let (quality, latency) = (regressed(Worse::Quality), regressed(Worse::Latency));
 
-        assert!(sources.remedies(&quality)[0].starts_with("when quality falls: sensitive layers: norms, softmax"));
-        assert!(sources.remedies(&latency)[0].starts_with("automatic mixed precision in BF16"));
-        assert_eq!(sources.remedies(&quality).len(), sources.remedies(&latency).len(), "none is shown twice");
+        assert!(sources.remedies(&quality, &[])[0].starts_with("when quality falls: sensitive layers: norms, softmax"));
+        assert!(sources.remedies(&latency, &[])[0].starts_with("automatic mixed precision in BF16"));
+        assert_eq!(sources.remedies(&quality, &[]).len(), sources.remedies(&latency, &[]).len(), "none is shown twice");
+    }
+
+    /// A plateau is no restart loop: the failed exits below the threshold change nothing.
+    #[test]
+    fn a_restart_loop_is_told_to_look_at_its_last_exits_before_all_else() {
+        let (workload, _) = starved().build();
+        let sources =
+            Sources { opinion: None, last: &[], policy: &workload.policy, better: Better::Higher, undo: None };
+        let stuck = of(RuleName::RunNotProgressing, State::Open);
+        let first = |exits: &str| {
+            let measured = Measured { name: "FailedExits".into(), value: exits.into(), threshold: Some("3".into()) };
+            let remedies = sources.remedies(&stuck, &[measured]);
+            (remedies.len(), remedies[0].split(':').next().unwrap().to_owned())
+        };
+
+        assert_eq!(first("3"), (6, "look at the last exits".to_owned()));
+        assert_eq!(first("12"), (6, "look at the last exits".to_owned()));
+        assert_eq!(first("2"), (6, "restart from the last good checkpoint".to_owned()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a user can do about a finding, read from `remedies/<finding>.toml`: one file a finding, best remedy first. To add one,
 //! write the file and run `make bless`.
 
+use crate::opinion::Quantity;
 use crate::policy::Class;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,6 +31,8 @@ pub struct Remedy {
     pub reversible: bool,
     /// Where the figures come from.
     pub source: String,
+    /// It comes before those of a lower rank where the finding measured as much of this as its threshold, or more.
+    pub leads_with: Option<Quantity>,
     /// It brings back results that a change made worse, whatever the finding was.
     #[serde(default)]
     pub restores_quality: bool,

@@ -62,6 +62,8 @@ fn row(remedy: &Remedy, text: &mut String) {
     let classes: Vec<_> = remedy.classes.iter().map(|class| format!("{class:?}")).collect();
     let every = remedy.classes.len() == [Class::Training, Class::Batch, Class::Inference].len();
     let classes = if every { "all".to_owned() } else { classes.join(", ") };
+    let leads =
+        remedy.leads_with.map(|what| format!("; first where `{what:?}` is at its threshold")).unwrap_or_default();
     let risk = match &remedy.precision {
         Some(Precision { check, back }) => format!("{}; check {check}; way back: {back}", remedy.risk),
         None => remedy.risk.clone(),
@@ -70,5 +72,6 @@ fn row(remedy: &Remedy, text: &mut String) {
     let undone = if remedy.reversible { "yes" } else { "no" };
     let (setting, value, gain) = (cell(&remedy.setting), cell(&remedy.value), cell(&remedy.gain));
     let (risk, source) = (cell(&risk), cell(&remedy.source));
-    writeln!(text, "| {setting} | {value} | {classes} | {gain} | {risk} | {effort} | {undone} | {source} |").unwrap();
+    writeln!(text, "| {setting} | {value} | {classes}{leads} | {gain} | {risk} | {effort} | {undone} | {source} |")
+        .unwrap();
 }
