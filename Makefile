@@ -9,7 +9,7 @@ PLANE = target/debug/plane
 
 .PHONY: demo demo-mutants test lint bench bench-gate bench-decide bless plane at-rest clean require
 
-## demo: play three GPU workloads on a real control plane, about five minutes; KEEP=1 leaves it up
+## demo: play three GPU workloads on a real control plane, about four and a half minutes; KEEP=1 leaves it up
 demo: require
 	@$(RESOLVE) && $(CARGO) build --locked $(PROGRAMS) && \
 	target/debug/demo $(if $(KEEP),--keep) $(if $(MUTANT),--mutant $(MUTANT))

@@ -223,8 +223,13 @@ fn starved(decision: &Decision) -> Aspect {
             let message = format!("{}, see status.findings", explain::refusal(rule));
             aspect("Starved", True, &rule.to_string(), message)
         }
-        Verdict::Allow { .. } => aspect("Starved", False, "GpusFed", "nothing keeps the GPUs from their work"),
-        Verdict::Unknown(gap) => aspect("Starved", Unknown, "NoVerdict", explain::gap(gap)),
+        Verdict::Allow { .. } => {
+            aspect("Starved", False, "GpusFed", "nothing that is measured speaks against more GPUs")
+        }
+        Verdict::Unknown(gap) => {
+            let message = format!("{}; what to do: docs/findings/DataInvalid.md", explain::gap(gap));
+            aspect("Starved", Unknown, "NoVerdict", message)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use wellfed_engine::finding::{id, severity};
 use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
 use wellfed_engine::opinion::{Finding, Opinion, Quantity};
 use wellfed_engine::policy::Policy;
-use wellfed_engine::remedies::{Fill, remedies_against, restoring_quality};
+use wellfed_engine::remedies::{remedies_led, restoring_quality};
 use wellfed_engine::rules::{Rule, rule};
 
 /// Where the numbers and words of a finding come from.
@@ -61,18 +61,20 @@ impl Sources<'_> {
         status.remedies = match (self.opinion, same) {
             // Nobody has looked since a restart: which cards they are is not known.
             (None, Some(same)) => same.remedies.clone(),
-            (Some(_), _) | (None, None) => self.remedies(shown, fill(&status.measured)),
+            (Some(_), _) | (None, None) => self.remedies(shown, &status.measured),
         };
         status
     }
 
-    /// Where the results got worse, first what brings them back; only what the cards can do, as far as they are known.
-    fn remedies(&self, shown: &Shown, fill: Option<Fill>) -> Vec<String> {
+    /// Where the results got worse, first what brings them back; then what leads with a figure that was measured. Only what
+    /// the cards can do, as far as they are known.
+    fn remedies(&self, shown: &Shown, measured: &[Measured]) -> Vec<String> {
         let class = self.policy.class;
         let oldest = self.opinion.and_then(|opinion| opinion.facts.oldest);
         let fell = shown.worse == Some(Worse::Quality);
         let first = restoring_quality(class).filter(|_| fell);
-        let own = remedies_against(shown.name, class, fill).into_iter().filter(|own| !fell || !own.restores_quality);
+        let own = remedies_led(shown.name, class, |what| reached(measured, what));
+        let own = own.filter(|own| !fell || !own.restores_quality);
         let own = own.filter(|own| !own.at_rest || shown.demand == Demand::Met);
         first.chain(own).filter(|remedy| remedy.runs_on(oldest)).map(|remedy| remedy.shown(oldest)).collect()
     }
@@ -133,17 +135,6 @@ fn for_a_day(shown: &Shown) -> String {
     if told { format!(", and so at every look for {}", explain::duration(shown_for)) } else { String::new() }
 }
 
-/// What fills the memory, as the finding shows it. Memory that stands still says nothing: an allocator keeps what it once had.
-fn fill(measured: &[Measured]) -> Option<Fill> {
-    let reached = |what: Quantity| {
-        let one = measured.iter().find(|one| one.name == format!("{what:?}"))?;
-        let (value, threshold) = (one.value.parse::<f64>().ok()?, one.threshold.as_ref()?.parse::<f64>().ok()?);
-        (value >= threshold).then_some(())
-    };
-    let weights = || reached(Quantity::MemoryOfWeights).map(|()| Fill::Weights);
-    reached(Quantity::MemorySwing).map(|()| Fill::Activations).or_else(weights)
-}
-
 fn measures(found: &Finding) -> Vec<Measured> {
     let measured = found.measured.iter().map(|measure| Measured {
         name: format!("{:?}", measure.what),
@@ -151,6 +142,15 @@ fn measures(found: &Finding) -> Vec<Measured> {
         threshold: measure.threshold.map(explain::number),
     });
     measured.collect()
+}
+
+/// Whether as much of it was measured as its threshold, or more.
+fn reached(measured: &[Measured], what: Quantity) -> bool {
+    let name = format!("{what:?}");
+    let number = |text: &String| text.parse::<f64>().ok();
+    let figures = measured.iter().filter(|one| one.name == name);
+    let pairs = figures.filter_map(|one| number(&one.value).zip(one.threshold.as_ref().and_then(number)));
+    pairs.into_iter().any(|(value, threshold)| value >= threshold)
 }
 
 /// Quality as its signal says it: inside, more is better.
@@ -229,6 +229,22 @@ mod tests {
         findings(&scenario.decision(NAME), &sources)
     }
 
+    fn of(rule: RuleName, state: State) -> Shown {
+        let now = Moment(Timestamp::UNIX_EPOCH);
+        Shown {
+            demand: Demand::Above,
+            name: FindingName::Rule(rule),
+            weight: Weight::Veto,
+            state,
+            first: now,
+            last: now,
+            since: now,
+            figures: None,
+            worse: None,
+            gain: None,
+        }
+    }
+
     fn unseen(mut scenario: Scenario) -> Scenario {
         scenario.world.workloads[0].opinion = None;
         scenario
@@ -281,30 +297,30 @@ mod tests {
         let (workload, _) = starved().build();
         let sources =
             Sources { opinion: None, last: &[], policy: &workload.policy, better: Better::Higher, undo: None };
-        let now = Moment(Timestamp::UNIX_EPOCH);
-        let shown = |worse| Shown {
-            demand: Demand::Above,
-            name: FindingName::Rule(RuleName::PrecisionUnused),
-            weight: Weight::Advice,
-            state: State::Regressed,
-            first: now,
-            last: now,
-            since: now,
-            figures: None,
-            worse,
-            gain: None,
-        };
-        let (quality, latency) = (shown(Some(Worse::Quality)), shown(Some(Worse::Latency)));
+        let regressed = |worse| Shown { worse: Some(worse), ..of(RuleName::PrecisionUnused, State::Regressed) };
+        let (quality, latency) = (regressed(Worse::Quality), regressed(Worse::Latency));
 
-        assert!(
-            sources.remedies(&quality, None)[0].starts_with("when quality falls: sensitive layers: norms, softmax")
-        );
-        assert!(sources.remedies(&latency, None)[0].starts_with("automatic mixed precision in BF16"));
-        assert_eq!(
-            sources.remedies(&quality, None).len(),
-            sources.remedies(&latency, None).len(),
-            "none is shown twice"
-        );
+        assert!(sources.remedies(&quality, &[])[0].starts_with("when quality falls: sensitive layers: norms, softmax"));
+        assert!(sources.remedies(&latency, &[])[0].starts_with("automatic mixed precision in BF16"));
+        assert_eq!(sources.remedies(&quality, &[]).len(), sources.remedies(&latency, &[]).len(), "none is shown twice");
+    }
+
+    /// A plateau is no restart loop: the failed exits below the threshold change nothing.
+    #[test]
+    fn a_restart_loop_is_told_to_look_at_its_last_exits_before_all_else() {
+        let (workload, _) = starved().build();
+        let sources =
+            Sources { opinion: None, last: &[], policy: &workload.policy, better: Better::Higher, undo: None };
+        let stuck = of(RuleName::RunNotProgressing, State::Open);
+        let first = |exits: &str| {
+            let measured = Measured { name: "FailedExits".into(), value: exits.into(), threshold: Some("3".into()) };
+            let remedies = sources.remedies(&stuck, &[measured]);
+            (remedies.len(), remedies[0].split(':').next().unwrap().to_owned())
+        };
+
+        assert_eq!(first("3"), (6, "look at the last exits".to_owned()));
+        assert_eq!(first("12"), (6, "look at the last exits".to_owned()));
+        assert_eq!(first("2"), (6, "restart from the last good checkpoint".to_owned()));
     }
 
     #[test]
@@ -335,22 +351,6 @@ mod tests {
         let restarted = open.change(NAME, |workload| workload.opinion = None);
 
         assert_eq!(shown(&restarted, &first)[0].remedies, ["as before"]);
-    }
-
-    #[test]
-    fn what_fills_the_memory_is_told_by_what_moves_and_by_the_weights() {
-        let measured = |swing: &str, weights: &str| {
-            let one = |name: &str, value: &str, threshold: &str| Measured {
-                name: name.into(),
-                value: value.into(),
-                threshold: Some(threshold.into()),
-            };
-            fill(&[one("MemorySwing", swing, "0.02"), one("MemoryOfWeights", weights, "0.5")])
-        };
-
-        assert_eq!(measured("0.05", "0.1"), Some(Fill::Activations));
-        assert_eq!(measured("0.001", "0.6"), Some(Fill::Weights));
-        assert_eq!(measured("0.001", "0.1"), None, "an allocator may keep what it once had");
     }
 
     #[test]

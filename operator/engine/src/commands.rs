@@ -59,13 +59,13 @@ fn tools(finding: &str, class: Class) -> &'static [Tool] {
         ("MemoryBound" | "OversizedGpu", _) => &[Memory],
         ("GpuOutOfMemory", _) => &[LastExit, Memory],
         ("RunNotProgressing", _) => &[LastExit, PySpyDump],
-        ("SerialRequests" | "KvPressure" | "Imbalance" | "GenerationCapTooHigh" | "Padding", Class::Inference) => {
-            &[ServerMetrics]
-        }
-        ("LatencyNotQueueBound" | "BandwidthBound", Class::Inference) => &[ServerMetrics, Nsys],
+        // Found by what a server counts, so there is one, whatever the class.
+        ("SerialRequests" | "KvPressure" | "Imbalance" | "GenerationCapTooHigh" | "Padding", _) => &[ServerMetrics],
+        ("LatencyNotQueueBound", _) | ("BandwidthBound", Class::Inference) => &[ServerMetrics, Nsys],
+        ("BandwidthBound", Class::Batch) => &[ServerMetrics, Nsys, TorchProfiler],
         ("AddingJustified", _) => &[],
         ("LaunchBound" | "PrecisionUnused" | "BandwidthBound" | "HostDeviceTransfer", _) => &[Nsys, TorchProfiler],
-        (_, Class::Inference) => &[PySpyTop, Nsys],
+        ("CpuStage", _) | (_, Class::Inference) => &[PySpyTop, Nsys],
         (_, Class::Training | Class::Batch) => &[PySpyTop, Nsys, TorchProfiler],
     }
 }
@@ -75,7 +75,7 @@ fn command(tool: Tool, subject: &Subject) -> Command {
         Tool::PySpyTop => (PY_SPY_TOP.to_owned(), exec(subject, "-it ", "py-spy top --pid 1")),
         Tool::PySpyDump => (PY_SPY_DUMP.to_owned(), exec(subject, "", "py-spy dump --pid 1")),
         Tool::TorchProfiler => (profiler("the operations of three steps; put it around the training loop"), TORCH.to_owned()),
-        Tool::Nsys => (profiler("how busy the GPUs' units are, ten thousand times a second; needs nsys in the image"), exec(subject, "", NSYS)),
+        Tool::Nsys => (profiler(NSYS_SHOWS), exec(subject, "", NSYS)),
         Tool::Topology => ("how the GPUs are linked".to_owned(), exec(subject, "", "nvidia-smi topo -m")),
         Tool::Clocks => ("what holds the clocks down, and the width of the PCIe link".to_owned(), exec(subject, "", CLOCKS)),
         Tool::Memory => ("memory in use of each GPU, every five seconds".to_owned(), exec(subject, "", MEMORY)),
@@ -94,6 +94,8 @@ const PY_SPY_DUMP: &str = "where each thread waits; run it in every pod and look
                            and the capability SYS_PTRACE";
 const LAST_WORDS: &str = "the last words of the container that ended; the first line shows which pods restarted: put one of them into the \
                           second, since a pod that never ended has none";
+const NSYS_SHOWS: &str = "how busy the GPUs' units are, ten thousand times a second; needs nsys in the image, and for the GPUs' metrics the \
+                          capability SYS_ADMIN, or NVreg_RestrictProfilingToAdminUsers=0 for the driver of the node";
 const NSYS: &str = "nsys profile --gpu-metrics-devices=all --duration=20 --output=/tmp/wellfed sleep 20";
 const CLOCKS: &str = "nvidia-smi --query-gpu=index,clocks.sm,clocks.max.sm,clocks_event_reasons.active,temperature.gpu,pcie.link.width.current --format=csv";
 const MEMORY: &str = "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv -l 5";
@@ -151,6 +153,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A batch job, and a trainer that generates, may serve with vLLM: none of their loops is to be profiled then.
+    #[test]
+    fn what_a_server_counts_is_looked_up_at_the_server_whatever_the_class() {
+        let of_servers =
+            ["SerialRequests", "KvPressure", "Imbalance", "GenerationCapTooHigh", "Padding", "LatencyNotQueueBound"];
+        for finding in of_servers {
+            for class in [Class::Training, Class::Batch, Class::Inference] {
+                let commands = commands(finding, &subject(class));
+                assert!(commands[0].run.ends_with("/metrics"), "{finding} {class:?}: {}", commands[0].run);
+                assert!(commands.iter().all(|one| one.run != TORCH), "{finding} {class:?}");
+            }
+        }
+        let before_the_server = commands("CpuStage", &subject(Class::Batch));
+        assert!(before_the_server.iter().all(|one| one.run != TORCH), "a tokeniser has no training loop");
+    }
+
+    #[test]
+    fn the_gpus_metrics_need_a_right_that_pods_seldom_have() {
+        let nsys = &commands("DataLoader", &subject(Class::Training))[1];
+
+        assert!(nsys.shows.contains("the capability SYS_ADMIN, or NVreg_RestrictProfilingToAdminUsers=0"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! write the file and run `make bless`.
 
 use crate::card::{Feature, Generation};
+use crate::opinion::Quantity;
 use crate::policy::Class;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,9 +35,9 @@ pub struct Remedy {
     /// What the card must have; left out where any does.
     #[serde(default)]
     pub needs: Option<Feature>,
-    /// What fills the memory that it frees, of a remedy against full memory that is better against one of them.
+    /// It comes before those of a lower rank where the finding measured as much of this as its threshold, or more.
     #[serde(default)]
-    pub frees: Option<Fill>,
+    pub leads_with: Option<Quantity>,
     /// It brings back results that a change made worse, whatever the finding was.
     #[serde(default)]
     pub restores_quality: bool,
@@ -53,16 +54,6 @@ pub struct Precision {
     pub check: String,
     /// The way back.
     pub back: String,
-}
-
-/// What fills a GPU's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fill {
-    /// What a step keeps for its way back: it comes and goes.
-    Activations,
-    /// The model itself, with its gradients and the optimizer's state.
-    Weights,
 }
 
 impl Remedy {
@@ -176,11 +167,15 @@ pub fn remedies(finding: impl fmt::Display, class: Class) -> impl Iterator<Item 
     own.unwrap_or_default().iter().filter(move |remedy| remedy.classes.contains(&class))
 }
 
-/// The same where it is known what fills the memory: what frees that comes first.
-pub fn remedies_against(finding: impl fmt::Display, class: Class, fill: Option<Fill>) -> Vec<&'static Remedy> {
-    let mut rows: Vec<_> = remedies(finding, class).collect();
-    rows.sort_by_key(|remedy| fill.is_some() && remedy.frees != fill);
-    rows
+/// The same where it is known what of a quantity `reached` its threshold: what leads with it comes first.
+pub fn remedies_led(
+    finding: impl fmt::Display,
+    class: Class,
+    reached: impl Fn(Quantity) -> bool,
+) -> impl Iterator<Item = &'static Remedy> {
+    let leads = |remedy: &&Remedy| remedy.leads_with.is_some_and(&reached);
+    let (leading, others): (Vec<_>, Vec<_>) = remedies(finding, class).partition(leads);
+    leading.into_iter().chain(others)
 }
 
 /// What brings back results that a change made worse, for a workload of `class`, whatever the finding was; a finding after the

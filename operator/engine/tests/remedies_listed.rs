@@ -103,8 +103,6 @@ const LISTED: &[(&str, &[&str])] = &[
             "CPU offload, at its price",
             "tensor parallelism, where one layer does not fit",
             "smaller micro-batch, last",
-            "quantised weights",
-            "tensor parallelism",
         ],
     ),
     ("OversizedGpu", &["smaller class", "MIG", "smaller model"]),

@@ -1,4 +1,4 @@
-//! `make demo`: a real control plane, three GPU workloads, about four minutes of traffic, and a check of what came of it.
+//! `make demo`: a real control plane, three GPU workloads, about four and a half minutes, and a check of what came of it.
 
 mod check;
 mod cure;

@@ -107,7 +107,7 @@ impl Stage {
     }
 }
 
-/// The chart's values: its own durations, shortened to fit three minutes.
+/// The chart's values: its own durations, shortened to fit the demo.
 fn settings(prometheus: &Prometheus) -> Vec<String> {
     [
         format!("prometheus[0].name=default,prometheus[0].url={}", prometheus.url()),

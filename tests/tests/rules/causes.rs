@@ -267,7 +267,7 @@ const ENDED: [(Refusal, &str); 2] = [
             case("looping", "Batch", &[with(WAITING); 2], Labels::Exported),
             "RunNotProgressing",
             "one container failed",
-            "restart from the last good checkpoint",
+            "look at the last exits",
         ),
         "RuntimeError: NCCL error: unhandled system error",
     ),

@@ -48,8 +48,7 @@ fn the_table_of_remedies_is_that_of_the_data() {
          What `status.findings[].remedies` lists, best first for each class. *Gain* is what was reported by the source, not what \
          was measured on your workload: wellfed measures that itself, before and after. Where a remedy may lower the precision of \
          the results, it says what to check and the way back. What *needs* a generation of cards is left out where the cards are known \
-         to be older, and says so where they are not known. Of full memory, what frees that which fills it comes first, where that was \
-         measured.\n",
+         to be older, and says so where they are not known.\n",
     );
     for finding in names() {
         let file: File =
@@ -65,6 +64,8 @@ fn row(remedy: &Remedy, text: &mut String) {
     let every = remedy.classes.len() == [Class::Training, Class::Batch, Class::Inference].len();
     let classes = if every { "all".to_owned() } else { classes.join(", ") };
     let classes = if remedy.at_rest { format!("{classes}, at rest") } else { classes };
+    let leads =
+        remedy.leads_with.map(|what| format!("; first where `{what:?}` is at its threshold")).unwrap_or_default();
     let risk = match &remedy.precision {
         Some(Precision { check, back }) => format!("{}; check {check}; way back: {back}", remedy.risk),
         None => remedy.risk.clone(),
@@ -77,5 +78,6 @@ fn row(remedy: &Remedy, text: &mut String) {
     };
     let (setting, value, gain) = (cell(&remedy.setting), cell(&value), cell(&remedy.gain));
     let (risk, source) = (cell(&risk), cell(&remedy.source));
-    writeln!(text, "| {setting} | {value} | {classes} | {gain} | {risk} | {effort} | {undone} | {source} |").unwrap();
+    writeln!(text, "| {setting} | {value} | {classes}{leads} | {gain} | {risk} | {effort} | {undone} | {source} |")
+        .unwrap();
 }
