@@ -1,5 +1,5 @@
-//! The book's pages: each finding's has what a reader looks for, queries are PromQL that the operator reads, and reasons and
-//! metrics are those that there are.
+//! The book's pages: each finding's has what a reader looks for, queries are what the operator's own parser reads, and
+//! reasons and metrics are those that there are.
 
 #![allow(clippy::unwrap_used)] // it reads files of the checkout
 
@@ -130,7 +130,7 @@ fn source(file: &str) -> String {
     code.split("#[cfg(test)]").next().unwrap().to_owned()
 }
 
-/// What stands in blocks of PromQL, a query a line.
+/// What stands in blocks of queries, one a line.
 fn queries(text: &str) -> Vec<String> {
     let blocks = text.split("```promql\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.flat_map(str::lines).filter(|line| !line.is_empty()).map(str::to_owned).collect()

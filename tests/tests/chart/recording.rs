@@ -5,26 +5,25 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use wellfed_tests::binaries::Binaries;
 
-use crate::rendering::{DATA, accepted, objects, the};
+use crate::rendering::{DATA, accepted, objects, program, the};
 
-#[tokio::test]
-async fn the_recording_rules_make_of_series_what_the_gate_reads() {
-    promtool("recording-rules", &recording_rules()).await;
+#[test]
+fn the_recording_rules_make_of_series_what_the_gate_reads() {
+    promtool("recording-rules", &recording_rules());
 }
 
-#[tokio::test]
-async fn golden_15_a_sample_that_can_not_be_is_not_lost_in_a_mean() {
-    promtool("golden-15", &recording_rules()).await;
+#[test]
+fn golden_15_a_sample_that_can_not_be_is_not_lost_in_a_mean() {
+    promtool("golden-15", &recording_rules());
 }
 
-#[tokio::test]
-async fn the_alerts_fire_when_a_person_should_look_and_only_for_the_leader() {
+#[test]
+fn the_alerts_fire_when_a_person_should_look_and_only_for_the_leader() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/monitoring/alerts.yaml");
     let alerts = objects(&fs::read_to_string(file).expect("the alerts are there"));
 
-    promtool("alerts", &the("PrometheusRule", &alerts)["spec"]).await;
+    promtool("alerts", &the("PrometheusRule", &alerts)["spec"]);
 }
 
 /// Those that the chart renders.
@@ -33,7 +32,7 @@ fn recording_rules() -> Value {
 }
 
 /// Runs the tests of this name on `rules`.
-async fn promtool(name: &str, rules: &Value) {
+fn promtool(name: &str, rules: &Value) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).expect("a folder for promtool");
     // JSON is YAML.
@@ -41,9 +40,8 @@ async fn promtool(name: &str, rules: &Value) {
     let test = folder.join("test.yaml");
     fs::copy(Path::new(DATA).join(name).with_extension("test.yaml"), &test).expect("the test is copied");
 
-    let promtool =
-        Binaries::resolve().await.and_then(|binaries| binaries.path("promtool")).expect("the pinned promtool");
-    let output = Command::new(promtool).args(["test", "rules"]).arg(&test).output().expect("promtool starts");
+    let output =
+        Command::new(program("promtool")).args(["test", "rules"]).arg(&test).output().expect("promtool starts");
 
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
 }

@@ -14,10 +14,13 @@ pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/chart");
 /// The namespace that everything is rendered for.
 pub const NAMESPACE: &str = "wellfed-system";
 
-static HELM: LazyLock<PathBuf> = LazyLock::new(|| {
+static HELM: LazyLock<PathBuf> = LazyLock::new(|| program("helm"));
+
+/// Where a pinned program is. Starts a runtime of its own, so it is for tests that have none.
+pub fn program(name: &'static str) -> PathBuf {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(Binaries::resolve()).and_then(|binaries| binaries.path("helm")).expect("the pinned helm")
-});
+    runtime.block_on(Binaries::resolve()).and_then(|binaries| binaries.path(name)).expect("a pinned program")
+}
 
 /// Runs helm; standard output, or what it said on standard error.
 pub fn helm(args: &[&str]) -> Result<String, String> {
