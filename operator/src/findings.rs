@@ -327,7 +327,12 @@ mod tests {
     fn what_the_cards_cannot_do_is_no_remedy_and_what_nobody_knows_of_them_is_a_condition() {
         let first = |oldest| {
             let world = world().workload(trainer(NAME).running(4).wanting(8).seen(|gpu, _| {
-                *gpu = GpuEvidence { generation: oldest, tensor: Some(Span::exact(0.0)), ..busy_gpu() };
+                *gpu = GpuEvidence {
+                    generation: oldest,
+                    fp32: Some(Span::exact(0.8)),
+                    tensor: Some(Span::exact(0.0)),
+                    ..busy_gpu()
+                };
             }));
             let world = world.after(3);
             let found = shown(&world, &[]).into_iter().find(|found| found.rule == "PrecisionUnused").unwrap();

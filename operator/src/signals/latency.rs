@@ -227,7 +227,7 @@ mod tests {
         let whole = query(&SGLANG, Time::Whole, 0.5);
         assert!(whole.contains("(rate(sglang:e2e_request_latency_seconds_count[2m]) or "), "{whole}");
         let mean = query(&TRITON, Time::Whole, 0.95);
-        assert!(mean.contains("(rate(nv_inference_request_duration_us[2m])) / sum by (namespace, pod) "), "{mean}");
+        assert!(mean.contains("(rate(nv_inference_request_duration_us[2m]))) / sum by (namespace, pod) "), "{mean}");
         assert!(mean.contains(" / 1e6, \"part\", \"seconds\""), "{mean}");
         for text in [first, whole, mean] {
             promql::parse(&text).unwrap();

@@ -26,13 +26,13 @@ type Answer = (StatusCode, &'static str);
 
 /// A lane whose Prometheus answers what `answer` says to each query.
 async fn lane(answer: impl Fn(&str) -> Answer + Clone + Send + Sync + 'static, recorded: bool) -> Lane {
-    // The operator's main does this once; here each test may be the first.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let answer = async move |asked: String| answer(&asked).into_response();
     lane_of(Router::new().route("/api/v1/query", post(answer)), recorded).await
 }
 
 async fn lane_of(prometheus: Router, recorded: bool) -> Lane {
+    // The operator's main does this once; here each test may be the first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, prometheus).await.unwrap() });
