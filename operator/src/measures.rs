@@ -27,6 +27,7 @@ pub fn measures(
             latest: source.ask().and_then(|ask| look.answers.get(ask)).map(Arc::as_ref),
             namespace: &id.namespace,
             pods: &[],
+            ready: 0,
             replicas: resolved.replicas,
             now: look.now,
             stale_after: look.stale_after,
@@ -61,10 +62,10 @@ fn more_is_better(better: Better, value: f64) -> f64 {
     }
 }
 
-/// The latest believed value of the first latency signal.
+/// The latest believed value of the first latency signal; none of no requests, which took no time.
 pub fn latency(policy: &Policy, signals: &[SignalState]) -> Option<f64> {
     let latencies = policy.signals.iter().zip(signals).filter(|(signal, _)| matches!(signal.target, Target::Slo(_)));
-    latencies.map(|(_, state)| believed(&state.value)).next()?
+    latencies.map(|(_, state)| believed(&state.value)).next()?.filter(|seconds| *seconds > 0.0)
 }
 
 fn believed(value: &SignalValue) -> Option<f64> {
