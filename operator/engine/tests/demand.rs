@@ -83,6 +83,43 @@ fn replicas_too_new_for_a_sample_hold_the_number_and_leave_no_mark_in_the_window
     assert_eq!(old.memory.desires.lowest(NOW, window), Some(Replicas(5)));
 }
 
+/// HPA damps growth by those that start, down to no change. That is no wish of anybody who is measured: the number waits
+/// for them, and the stabilisation window does not go on waiting once they are Ready.
+#[test]
+fn replicas_that_start_hold_the_number_and_leave_no_mark_in_the_window() {
+    let two_ready = || unlimited_pool().running(2);
+    let table = [
+        // (pods, each Ready one at, in the window, why)
+        (two_ready().starting(8, 60), 14.0, 3, "28 over ten pods would shrink: no change; the two ask for three"),
+        (two_ready().pending(8, 60), 14.0, 3, "the same without a node"),
+        (two_ready().turned_ready(8, 10), 14.0, 3, "the same when they are too new for a sample"),
+        (two_ready().starting(8, 60), 10.5, 2, "within tolerance of its target: two are enough for the two"),
+        (two_ready().starting(8, 60), 9.5, 2, "on either side of it"),
+        (two_ready().starting(8, 60), 46.0, 10, "92 over ten pods is within tolerance: it is ten that are needed"),
+        (two_ready().asked(10), 10.0, 10, "nothing starts: no change, as in HPA"),
+    ];
+    for (pool, each_at, expected, why) in table {
+        let chat = server("chat").pool(pool).signal(each("queue", 10.0, &[Some(each_at), Some(each_at)]));
+
+        let decision = world().workload(chat).decision("chat");
+
+        assert_eq!(decision.wanted.0, 10, "{why}");
+        assert_eq!(decision.memory.desires.lowest(NOW, secs(300)), Some(Replicas(expected)), "{why}");
+    }
+}
+
+/// The largest of what the signals ask for is what the window stores, whichever of them holds the number.
+#[test]
+fn a_second_signal_marks_the_window_while_replicas_start() {
+    let pool = unlimited_pool().running(2).starting(8, 60);
+    let chat = server("chat").pool(pool).signal(each("queue", 10.0, &[Some(14.0), Some(14.0)]));
+
+    let decision = world().workload(chat.signal(average("tokens", 60.0, 10.0))).decision("chat");
+
+    assert_eq!(decision.wanted.0, 10);
+    assert_eq!(decision.memory.desires.lowest(NOW, secs(300)), Some(Replicas(6)));
+}
+
 /// New replicas damp growth like those that are not Ready yet.
 #[test]
 fn replicas_too_new_for_a_sample_damp_growth() {

@@ -3,7 +3,7 @@
 use wellfed_engine::decision::{Direction, Reason, Step};
 use wellfed_engine::memory::{Memory, VERSION};
 use wellfed_engine::policy::{Pace, Select};
-use wellfed_engine::testing::{Scenario, behavior, each, pace, percent, pods, secs, server, world};
+use wellfed_engine::testing::{Scenario, behavior, each, pace, percent, pods, secs, server, unlimited_pool, world};
 
 /// A workload that runs and has wanted the same for ten minutes.
 fn steady(replicas: u32) -> Scenario {
@@ -44,6 +44,25 @@ fn the_highest_of_the_window_is_where_it_stops() {
     }
 
     assert_eq!(scenario.decision("chat").number.0, 5);
+}
+
+/// A burst asks for ten, and is over while they start: once they are Ready, and seen, what was needed meanwhile is enough.
+#[test]
+fn what_a_burst_asked_for_is_given_back_when_it_is_ready_and_not_a_window_later() {
+    let chat = |pool, rows: &[_]| server("chat").pool(pool).signal(each("queue", 10.0, rows));
+    let two = || unlimited_pool().running(2);
+    let before = world().workload(chat(two(), &[Some(10.0); 2])).remembered(false).later(600).remembered(false);
+    let mut scenario = before.later(15).becomes(chat(two().asked(10), &[Some(50.0); 2])).remembered(false);
+    for _ in 0..20 {
+        scenario = scenario.later(15).becomes(chat(two().starting(8, 15), &[Some(14.0); 2]));
+        assert_eq!(scenario.decision("chat").number.0, 10, "those that start are waited for");
+        scenario = scenario.remembered(false);
+    }
+
+    let ready = chat(unlimited_pool().running(10), &[Some(1.4); 10]);
+    let decision = scenario.later(15).becomes(ready).decision("chat");
+
+    assert_eq!((decision.wanted.0, decision.number.0), (2, 3));
 }
 
 #[test]

@@ -134,9 +134,9 @@ impl<'a> Play<'a> {
                 }
             }
             Driver::Rival(rivals) if reads => {
-                for at in 0..self.scenario.workloads.len() {
-                    let (look, telemetry) = (&self.tracks[at].look, self.plant.telemetry(at));
-                    let sight = Sight { at: self.scenario.at(now), look, telemetry };
+                for (at, subject) in self.scenario.workloads.iter().enumerate() {
+                    let Track { look, rate, .. } = &self.tracks[at];
+                    let sight = Sight { at: self.scenario.at(now), subject, plant: &self.plant, look, rate: *rate };
                     rivals.turn(now, at, sight, &mut self.cluster);
                 }
             }

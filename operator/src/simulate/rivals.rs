@@ -1,9 +1,9 @@
 //! The other autoscalers, on the same arrivals.
 
-use super::baselines::{Baseline, Hpa, Keda, Metric, Seen};
-use super::board::{Gauge, gpu};
+use super::baselines::{Baseline, Hpa, Keda, Metric, Rows, Seen};
+use super::board::{Board, Gauge, gpu};
 use super::cluster::{Cluster, Set};
-use super::plant::Look;
+use super::plant::{Look, Plant};
 use super::scenario::{Measured, Reader, Scenario, Subject};
 use crate::signals::Requests;
 use clap::ValueEnum;
@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use wellfed_engine::policy::Target;
-use wellfed_sim::scenario::Telemetry;
+use wellfed_engine::units::Replicas;
+use wellfed_engine::world::{PodState, PoolState, SignalState, SignalValue};
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
@@ -27,14 +28,23 @@ pub enum Policy {
     HpaUtilisation,
     /// A `HorizontalPodAutoscaler` on what waits, or is in the system.
     HpaQueue,
+    /// The same, read pod by pod where the manifest's signal is.
+    HpaPods,
     /// A `ScaledObject` on the same, from zero.
     Keda,
 }
 
 impl Policy {
     /// Every policy.
-    pub const ALL: [Self; 6] =
-        [Self::Wellfed, Self::WellfedWithoutGate, Self::AlwaysOn, Self::HpaUtilisation, Self::HpaQueue, Self::Keda];
+    pub const ALL: [Self; 7] = [
+        Self::Wellfed,
+        Self::WellfedWithoutGate,
+        Self::AlwaysOn,
+        Self::HpaUtilisation,
+        Self::HpaQueue,
+        Self::HpaPods,
+        Self::Keda,
+    ];
 
     /// As it is shown, and as the command line takes it.
     pub const fn name(self) -> &'static str {
@@ -44,6 +54,7 @@ impl Policy {
             Self::AlwaysOn => "always-on",
             Self::HpaUtilisation => "hpa-utilisation",
             Self::HpaQueue => "hpa-queue",
+            Self::HpaPods => "hpa-pods",
             Self::Keda => "keda",
         }
     }
@@ -60,7 +71,10 @@ const WAITING: f64 = 10.0;
 
 /// A rival, for every workload.
 #[derive(Debug)]
-pub struct Rivals(Vec<Rival>);
+pub struct Rivals {
+    start: Timestamp,
+    all: Vec<Rival>,
+}
 
 /// A rival of one workload, and what it is shown: no more than wellfed.
 #[derive(Debug)]
@@ -69,6 +83,9 @@ struct Rival {
     utilisation: Gauge,
     queue: Gauge,
     in_system: Gauge,
+    /// The position of the signal that it reads pod by pod.
+    each: Option<usize>,
+    board: Board,
 }
 
 /// Where a workload stands, and how much of it can be seen.
@@ -76,10 +93,14 @@ struct Rival {
 pub struct Sight<'a> {
     /// The instant of the read.
     pub at: Timestamp,
+    /// The workload.
+    pub subject: &'a Subject,
+    /// All work.
+    pub plant: &'a Plant,
     /// The truth.
     pub look: &'a Look,
-    /// What scrapers get to see of it.
-    pub telemetry: Telemetry,
+    /// Requests or samples that arrive a second.
+    pub rate: f64,
 }
 
 impl Rivals {
@@ -87,29 +108,36 @@ impl Rivals {
     pub fn new(policy: Policy, scenario: &Scenario) -> Self {
         let one = |subject: &Subject| {
             let (min, max) = (subject.policy.min.0, subject.policy.max.0);
+            let hpa = |metric| Baseline::Hpa(Hpa::new(metric, min, max));
             match policy {
-                Policy::HpaUtilisation => {
-                    Baseline::Hpa(Hpa::new(Metric::Utilisation(subject.rivals.utilisation), min, max))
-                }
-                Policy::HpaQueue => Baseline::Hpa(Hpa::new(queue(subject), min, max)),
-                Policy::Keda => Baseline::Keda(Keda::new(queue(subject), 0.0, max)),
-                Policy::AlwaysOn | Policy::Wellfed | Policy::WellfedWithoutGate => Baseline::AlwaysOn(max),
+                Policy::HpaUtilisation => (hpa(Metric::Utilisation(subject.rivals.utilisation)), None),
+                Policy::HpaQueue => (hpa(queue(subject)), None),
+                Policy::HpaPods => match each_pod(subject) {
+                    Some((signal, target)) => (hpa(Metric::EachPod(target)), Some(signal)),
+                    None => (hpa(queue(subject)), None),
+                },
+                Policy::Keda => (Baseline::Keda(Keda::new(queue(subject), 0.0, max)), None),
+                Policy::AlwaysOn | Policy::Wellfed | Policy::WellfedWithoutGate => (Baseline::AlwaysOn(max), None),
             }
         };
-        let shown = |baseline| Rival {
+        let shown = |(baseline, each)| Rival {
             baseline,
             utilisation: Gauge::default(),
             queue: Gauge::default(),
             in_system: Gauge::default(),
+            each,
+            board: Board::default(),
         };
-        Self(scenario.workloads.iter().map(one).map(shown).collect())
+        Self { start: scenario.start, all: scenario.workloads.iter().map(one).map(shown).collect() }
     }
 
     /// One sync of the workload number `at`. A rival knows one target: the first pool's.
     pub fn turn(&mut self, now: f64, at: usize, sight: Sight<'_>, cluster: &mut Cluster) {
         let Some(number) = cluster.sets.iter().position(|set| set.workload == at) else { return };
-        let Rival { baseline, utilisation, queue, in_system } = &mut self.0[at];
-        let Sight { at: instant, look, telemetry } = sight;
+        let rows = self.rows(at, sight, cluster);
+        let Rival { baseline, utilisation, queue, in_system, .. } = &mut self.all[at];
+        let Sight { at: instant, look, plant, .. } = sight;
+        let telemetry = plant.telemetry(at);
         let seen = Seen {
             now,
             current: cluster.sets[number].asked,
@@ -117,24 +145,67 @@ impl Rivals {
             utilisation: utilisation.read(gpu(telemetry.gpu), look.utilisation, instant),
             queue: queue.read(telemetry.metrics, Some(look.queue), instant),
             in_system: in_system.read(telemetry.metrics, Some(look.in_system), instant),
+            rows,
         };
         cluster.ask(number, baseline.desired(&seen));
     }
+
+    /// What the pods of the workload number `at` show, if its rival reads that.
+    fn rows(&mut self, at: usize, sight: Sight<'_>, cluster: &Cluster) -> Rows {
+        let rival = &mut self.all[at];
+        let Some(signal) = rival.each else { return Rows::default() };
+        let pool = |set: &Set| PoolState { asked: Replicas(set.asked), pods: set.seen(self.start) };
+        let pools: Vec<_> = cluster.of(at).map(pool).collect();
+        let Sight { at: instant, subject, plant, look, rate } = sight;
+        let shown = rival.board.read(subject, (plant, at), (look, rate), &pools, instant);
+        shown.get(signal).map_or_else(Rows::default, |signal| rows(signal, &pools))
+    }
+}
+
+fn rows(shown: &SignalState, pools: &[PoolState]) -> Rows {
+    let SignalValue::Pods(values) = &shown.value else { return Rows::default() };
+    let mut rows = Rows::default();
+    for pod in pools.iter().flat_map(|pool| &pool.pods).filter(|pod| pod.is_live()) {
+        match values.get(&pod.name).and_then(|value| value.believed().ok()) {
+            _ if matches!(pod.state, PodState::Pending { .. }) => rows.pending += 1,
+            Some(value) => {
+                rows.sum += value;
+                rows.known += 1;
+            }
+            None => rows.missing += 1,
+        }
+    }
+    rows
 }
 
 /// The metric of the manifest's first signal that counts what waits, with its target.
 fn queue(subject: &Subject) -> Metric {
-    let signals = subject.policy.signals.iter().zip(&subject.readers);
-    let counts = signals.filter_map(|(signal, reader)| match (signal.target, reader) {
-        (Target::AverageValue(target), Reader::Server(Requests::Waiting)) => Some(Metric::Queue(target)),
-        (Target::AverageValue(target), Reader::Server(_)) => Some(Metric::InSystem(target)),
-        (Target::AverageValue(target), Reader::Whole(measured) | Reader::PerPod(measured)) => match measured {
-            Measured::Queue => Some(Metric::Queue(target)),
-            Measured::InSystem => Some(Metric::InSystem(target)),
-            Measured::ArrivalRate | Measured::Latency | Measured::GpuUtilisation => None,
-        },
-        _ => None,
-    });
     let asked = subject.rivals.waiting.map(Metric::Queue);
-    asked.into_iter().chain(counts).next().unwrap_or(Metric::Queue(WAITING))
+    let first = || counts(subject).next().map(|(_, metric, _)| metric);
+    asked.or_else(first).unwrap_or(Metric::Queue(WAITING))
+}
+
+/// That signal's position and target, if it is one number a pod.
+fn each_pod(subject: &Subject) -> Option<(usize, f64)> {
+    let (signal, _, target) = counts(subject).next().filter(|_| subject.rivals.waiting.is_none())?;
+    matches!(subject.readers[signal], Reader::Server(_) | Reader::PerPod(_)).then_some((signal, target))
+}
+
+/// The manifest's signals that count what waits: position, metric and target.
+fn counts(subject: &Subject) -> impl Iterator<Item = (usize, Metric, f64)> {
+    let signals = subject.policy.signals.iter().zip(&subject.readers).enumerate();
+    signals.filter_map(|(position, (signal, reader))| {
+        let Target::AverageValue(target) = signal.target else { return None };
+        let metric = match reader {
+            Reader::Server(Requests::Waiting) => Metric::Queue(target),
+            Reader::Server(_) => Metric::InSystem(target),
+            Reader::Whole(measured) | Reader::PerPod(measured) => match measured {
+                Measured::Queue => Metric::Queue(target),
+                Measured::InSystem => Metric::InSystem(target),
+                Measured::ArrivalRate | Measured::Latency | Measured::GpuUtilisation => return None,
+            },
+            Reader::Scale(_) => return None,
+        };
+        Some((position, metric, target))
+    })
 }

@@ -67,6 +67,34 @@ workloads:
   arrivals: {rate: {perSecond: 25}}
 ";
 
+/// Two replicas of a language model do 60 requests a second with forty in each; six would have four in each.
+const PRESSED: &str = "
+for: 12m
+seed: 4
+startUp: 5m
+pools: [{name: h100, nodes: 2, pricePerGpuHour: 2}]
+workloads:
+- manifest:
+    apiVersion: wellfed.dev/v1alpha1
+    kind: GpuWorkload
+    metadata: {name: chat, namespace: demo}
+    spec:
+      mode: Auto
+      minReplicas: 2
+      maxReplicas: 12
+      scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}
+      signals:
+      - name: load
+        source: {vllm: {metric: RunningPlusWaiting}}
+        target: {type: AverageValue, averageValue: 16}
+  pods: {gpus: 1, cpuLimit: 8}
+  slo: 2s
+  model:
+    llm: {modelName: llama-8b, prefillFixedMs: 15, prefillMsPerToken: 0.14, decodeFixedMs: 13, decodeMsPerSequence: 0.4,
+      batchCap: 64, kvCapacityTokens: 150000, kvBytesPerToken: 131072, weightsGib: 15, tokenizer: {cores: 4, msPerRequest: 2}}
+  arrivals: {rate: {perSecond: 60, promptTokens: 120, outputTokens: 15}}
+";
+
 fn parse(text: &str) -> Result<Scenario, SimulateError> {
     Scenario::parse(text, "test.yaml", Path::new("."))
 }
@@ -194,6 +222,8 @@ fn the_other_autoscalers_see_no_more_than_scrapers_do() {
     for (policy, text, broken, other, held) in [
         (Policy::HpaQueue, STARVED, "{metrics: Off}", "{gpu: Off}", 4),
         (Policy::HpaQueue, STARVED, "{metrics: NaN}", "{cpu: Off}", 4),
+        (Policy::HpaPods, PRESSED, "{metrics: Off}", "{gpu: Off}", 2),
+        (Policy::HpaPods, PRESSED, "{metrics: NaN}", "{cpu: Off}", 2),
         (Policy::Keda, STARVED, "{metrics: Frozen}", "{gpu: NaN}", 4),
         (Policy::HpaUtilisation, SATURATED, "{gpu: Off}", "{metrics: Off}", 1),
         (Policy::HpaUtilisation, SATURATED, "{gpu: Unattributed}", "{metrics: Old}", 1),
@@ -201,6 +231,19 @@ fn the_other_autoscalers_see_no_more_than_scrapers_do() {
         assert_eq!(most(policy, text, broken), held, "{policy} with {broken}");
         assert!(most(policy, text, other) > held, "{policy} with {other}");
     }
+}
+
+#[test]
+fn an_hpa_by_pod_reads_one_number_where_the_manifest_does() {
+    let of = |text: &str| {
+        let all = figures(text, &[Policy::HpaQueue, Policy::HpaPods]);
+        (all[0].clone(), all[1].clone())
+    };
+    let (queue, pods) = of(STARVED);
+    assert_eq!(queue, pods);
+
+    let (queue, pods) = of(PRESSED);
+    assert!(pods.gpu_hours > queue.gpu_hours, "what starts is kept: {} {}", pods.gpu_hours, queue.gpu_hours);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub const FEW_IN: u32 = 10;
 pub struct Demand {
     /// The number and why.
     pub result: StepResult,
-    /// What the windows store: the number, before replicas that are too new to have a sample held it.
+    /// What the windows store: the number, before replicas that start, or are too new to have a sample, held it.
     pub raw: Replicas,
     /// Whether every Ready replica is known by every signal.
     pub all_known: bool,
@@ -36,6 +36,7 @@ pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
     let current = workload.current();
     let mut best: Option<Ask> = None;
     let mut hold: Option<Hold> = None;
+    let mut raw: Option<Replicas> = None;
     let (mut troubles, mut silent) = (Vec::new(), Vec::new());
     for (position, signal) in workload.policy.signals.iter().enumerate() {
         let heard = hear(signal, workload.signals.get(position), workload, now);
@@ -44,12 +45,12 @@ pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
         }
         silent.extend(heard.hold.as_ref().and_then(Hold::silent));
         hold = hold.or(heard.hold);
+        raw = raw.max(heard.ask.as_ref().map(|ask| ask.raw));
         // The first of equals wins.
         best = heard.ask.filter(|ask| best.as_ref().is_none_or(|best| ask.replicas > best.replicas)).or(best);
     }
-    let asked = best.as_ref().map(|ask| ask.replicas);
     let all_known = hold.is_none() && troubles.is_empty();
-    let passing = !all_known && troubles.is_empty() && silent.is_empty();
+    let believed = troubles.is_empty() && silent.is_empty();
     let result = match (best, hold) {
         (Some(ask), None) => ask.result(current),
         (Some(ask), Some(_)) if ask.replicas >= current => ask.result(current),
@@ -57,7 +58,7 @@ pub fn demand(workload: &Workload, now: Timestamp) -> Demand {
         (None, None) => StepResult { after: current, reason: Reason::Unchanged },
     };
     let result = not_starting(result, workload, now);
-    let raw = asked.filter(|_| passing).unwrap_or(result.after).min(result.after);
+    let raw = raw.filter(|_| believed).unwrap_or(result.after).min(result.after);
     Demand { result, raw, all_known, troubles, silent }
 }
 
@@ -76,7 +77,7 @@ fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Wo
         match slo(objective, &state.value, since, workload, now) {
             SloSays::Nothing => return Heard::default(),
             SloSays::More { replicas, value } => {
-                let ask = Ask { name, replicas, why: Why::Slo { value, slo: objective.value } };
+                let ask = Ask { name, replicas, raw: replicas, why: Why::Slo { value, slo: objective.value } };
                 return Heard { ask: Some(ask), ..Heard::default() };
             }
             SloSays::Trouble(trouble) => return unheard(signal, trouble, state.failures, workload),
@@ -85,9 +86,9 @@ fn hear<'a>(signal: &'a SignalPolicy, state: Option<&SignalState>, workload: &Wo
     let proposal =
         state.map_or(Proposal::Trouble(Trouble::Missing), |state| propose(signal.target, &state.value, workload, now));
     let trouble = match proposal {
-        Proposal::Number { replicas, value, target, gaps } => {
+        Proposal::Number { replicas, raw, value, target, gaps } => {
             let hold = (gaps.missing + gaps.new > 0).then_some(Hold { name, why: Doubt::Samples(gaps) });
-            let ask = Some(Ask { name, replicas, why: Why::Measured { value, target } });
+            let ask = Some(Ask { name, replicas, raw, why: Why::Measured { value, target } });
             return Heard { ask, hold, trouble: None };
         }
         Proposal::Trouble(trouble) => trouble,
@@ -99,7 +100,8 @@ fn unheard<'a>(signal: &'a SignalPolicy, trouble: Trouble, failures: u32, worklo
     let name = &signal.name;
     match workload.policy.fallback {
         Some(fallback) if failures > fallback.failure_threshold => {
-            let ask = Ask { name, replicas: fallback.number(workload.current()), why: Why::Fallback { failures } };
+            let replicas = fallback.number(workload.current());
+            let ask = Ask { name, replicas, raw: replicas, why: Why::Fallback { failures } };
             Heard { ask: Some(ask), hold: None, trouble: Some(trouble) }
         }
         _ => Heard { ask: None, hold: Some(Hold { name, why: Doubt::Signal(trouble) }), trouble: Some(trouble) },
@@ -110,6 +112,8 @@ fn unheard<'a>(signal: &'a SignalPolicy, trouble: Trouble, failures: u32, worklo
 struct Ask<'a> {
     name: &'a SignalName,
     replicas: Replicas,
+    /// What the windows store of it.
+    raw: Replicas,
     why: Why,
 }
 

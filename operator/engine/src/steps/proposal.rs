@@ -15,6 +15,8 @@ pub enum Proposal {
     Number {
         /// The replicas it asks for.
         replicas: Replicas,
+        /// What the windows store of it: what the replicas that show a value ask for, however many others start.
+        raw: Replicas,
         /// Its value: for a value a pod, the sum.
         value: f64,
         /// Its target.
@@ -72,7 +74,7 @@ fn external(target: Target, value: f64, workload: &Workload) -> Proposal {
         Target::Value(_) if workload.ready() == Replicas::ZERO => current,
         Target::Value(aim) => ceiling(value * f64::from(workload.ready().0) / aim),
     };
-    Proposal::Number { replicas, value, target: target.number(), gaps: Gaps::default() }
+    Proposal::Number { replicas, raw: replicas, value, target: target.number(), gaps: Gaps::default() }
 }
 
 /// How HPA sees the pods of a Pods metric.
@@ -98,9 +100,11 @@ fn of_pods(target: f64, rows: &Samples, workload: &Workload, now: Timestamp) -> 
     if groups.known == 0 {
         return Proposal::Trouble(groups.trouble.unwrap_or(Trouble::Missing));
     }
-    let replicas = from_groups(&groups, target, workload.current(), &workload.policy.behavior);
+    let behavior = &workload.policy.behavior;
+    let replicas = from_groups(&groups, target, workload.current(), behavior);
+    let raw = groups.alone(target, replicas, behavior);
     let Groups { sum: value, known, missing, new, .. } = groups;
-    Proposal::Number { replicas, value, target, gaps: Gaps { missing, new, of: known + missing + new } }
+    Proposal::Number { replicas, raw, value, target, gaps: Gaps { missing, new, of: known + missing + new } }
 }
 
 fn grouped(rows: &Samples, workload: &Workload, now: Timestamp) -> Groups {
@@ -145,6 +149,21 @@ impl<'a> Rows<'a> {
         }
         self.ahead = self.all.range((Bound::Included(pod), Bound::Unbounded));
         self.ahead.next().filter(|(name, _)| *name == pod).map(|(_, reading)| reading)
+    }
+}
+
+impl Groups {
+    /// What the known replicas ask for of the number that HPA's rules make of it. Replicas that start damp growth down to
+    /// no change, and none of them is measured: noted as if it had been asked for, that number would outlive their start
+    /// by a window.
+    fn alone(&self, target: f64, asked: Replicas, behavior: &Behavior) -> Replicas {
+        if self.unready + self.new == 0 || self.missing > 0 {
+            asked
+        } else if tolerated(self.sum / (target * f64::from(self.known)), behavior) {
+            Replicas(self.known).min(asked)
+        } else {
+            ceiling(self.sum / target).min(asked)
+        }
     }
 }
 

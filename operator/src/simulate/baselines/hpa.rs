@@ -1,7 +1,7 @@
 //! The Horizontal Pod Autoscaler with its default behaviour, as its documentation and its controller's source say
 //! (pkg/controller/podautoscaler; website, horizontal-pod-autoscale).
 
-use super::Seen;
+use super::{Rows, Seen};
 use std::collections::VecDeque;
 
 /// `--horizontal-pod-autoscaler-sync-period`, seconds.
@@ -26,6 +26,8 @@ pub enum Metric {
     Queue(f64),
     /// An External metric of what waits and is being served, with `averageValue`.
     InSystem(f64),
+    /// A Pods metric of any of these, with `averageValue`.
+    EachPod(f64),
 }
 
 /// A Horizontal Pod Autoscaler with one metric.
@@ -109,6 +111,7 @@ impl Metric {
             Self::Utilisation(_) => seen.utilisation,
             Self::Queue(_) => seen.queue,
             Self::InSystem(_) => seen.in_system,
+            Self::EachPod(_) => (seen.rows.known > 0).then_some(seen.rows.sum),
         }
     }
 
@@ -117,6 +120,7 @@ impl Metric {
         let value = self.value(seen)?;
         match self {
             Self::Utilisation(target) => by_pods(value / target, seen),
+            Self::EachPod(target) => Some(by_rows(target, &seen.rows, seen.current)),
             Self::Queue(target) | Self::InSystem(target) => {
                 let needed = value / target;
                 let fits = within(needed / f64::from(seen.current));
@@ -141,6 +145,25 @@ fn by_pods(ratio: f64, seen: &Seen) -> Option<u32> {
     let needed = replicas(diluted * f64::from(seen.ready + waiting));
     let unclear = within(diluted) || diluted < 1.0 || needed < current;
     Some(if unclear { current } else { needed })
+}
+
+/// A metric that is none of the kubelet's (`calcPlainMetricReplicas`): a pod that runs without a row is missing, whether
+/// Ready or not. It counts with the target when the others ask for less, and with nothing when they ask for more; a pod
+/// without a node does so only then.
+fn by_rows(target: f64, rows: &Rows, current: u32) -> u32 {
+    let known = f64::from(rows.known);
+    let ratio = rows.sum / (target * known);
+    let pending = if ratio > 1.0 { rows.pending } else { 0 };
+    if rows.missing == 0 && pending == 0 {
+        return if within(ratio) { current } else { replicas(rows.sum / target) };
+    }
+    let filled = if ratio < 1.0 { target * f64::from(rows.missing) } else { 0.0 };
+    let needed = (rows.sum + filled) / target;
+    let refilled = needed / (known + f64::from(rows.missing + pending));
+    let turned = (ratio < 1.0 && refilled > 1.0) || (ratio > 1.0 && refilled < 1.0);
+    let needed = replicas(needed);
+    let reversed = (refilled < 1.0 && needed > current) || (refilled > 1.0 && needed < current);
+    if within(refilled) || turned || reversed { current } else { needed }
 }
 
 fn within(ratio: f64) -> bool {
@@ -181,6 +204,29 @@ mod tests {
             let got = Metric::Utilisation(0.7).wanted(&busy(0.0, current, ready, utilisation));
             assert_eq!(got, Some(wanted), "{ready} of {current} at {utilisation}");
         }
+    }
+
+    /// Ten are asked for: sum, with a row, without one, without a node → wanted; the target is 10.
+    #[test]
+    fn one_number_a_pod_asks_for_what_the_controller_s_tables_say() {
+        for (sum, known, missing, pending, wanted) in [
+            (140.0, 10, 0, 0, 14),
+            (105.0, 10, 0, 0, 10), // within the tolerance
+            (22.0, 10, 0, 0, 3),
+            (140.0, 8, 2, 0, 14), // over ten it is 1.4
+            (140.0, 8, 0, 2, 14),
+            (28.0, 2, 8, 0, 10), // over ten it would shrink
+            (28.0, 2, 0, 8, 10),
+            (12.0, 2, 8, 0, 10), // those that load count with the target: 92 over ten is within the tolerance
+            (12.0, 2, 0, 8, 2),  // and those without a node not at all
+            (12.0, 6, 4, 0, 6),
+        ] {
+            let rows = Rows { sum, known, missing, pending };
+            let seen = Seen { current: 10, ready: known, rows, ..Seen::default() };
+
+            assert_eq!(Metric::EachPod(10.0).wanted(&seen), Some(wanted), "{rows:?}");
+        }
+        assert_eq!(Metric::EachPod(10.0).wanted(&Seen { current: 10, ..Seen::default() }), None);
     }
 
     #[test]

@@ -24,6 +24,21 @@ pub struct Seen {
     pub queue: Option<f64>,
     /// Those, and requests that are being served.
     pub in_system: Option<f64>,
+    /// A metric of each pod, if the rival reads one.
+    pub rows: Rows,
+}
+
+/// What a Pods metric shows of the pods that are not being deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// The sum over running pods that have a row.
+    pub sum: f64,
+    /// Running pods that have a row.
+    pub known: u32,
+    /// Running pods that have none: those that load, and those that no scrape has reached yet.
+    pub missing: u32,
+    /// Pods without a node.
+    pub pending: u32,
 }
 
 /// A rival, with what it remembers.

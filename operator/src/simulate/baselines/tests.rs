@@ -47,7 +47,7 @@ fn play(load: &[f64], capacity: f64, baseline: &mut Baseline) -> Cost {
             ready += 1;
         }
         let utilisation = Some((load / (capacity * f64::from(ready))).min(1.0));
-        let seen = Seen { now, current, ready, utilisation, queue: None, in_system: Some(*load) };
+        let seen = Seen { now, current, ready, utilisation, in_system: Some(*load), ..Seen::default() };
         let asked = baseline.desired(&seen);
         for _ in current..asked {
             loading.push_back(now + START_UP);

@@ -88,6 +88,7 @@ const fn colour(policy: Policy) -> RGBColor {
         Policy::AlwaysOn => RGBColor(0x99, 0x99, 0x99),
         Policy::HpaUtilisation => RGBColor(0xcc, 0x79, 0xa7),
         Policy::HpaQueue => RGBColor(0x00, 0x9e, 0x73),
+        Policy::HpaPods => RGBColor(0xd5, 0x5e, 0x00),
         Policy::Keda => RGBColor(0xe6, 0x9f, 0x00),
     }
 }
