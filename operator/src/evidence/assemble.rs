@@ -6,6 +6,7 @@ mod node;
 mod server;
 mod trainer;
 
+use super::bounds::OF_NOTHING;
 use super::history::{History, Look};
 use super::metric::{Metric, Subject};
 use super::numbering::Id;
@@ -45,12 +46,16 @@ impl<'a> Samples<'a> {
         self.rows.iter().filter_map(move |row| row.as_ref()?.get(metric.column()))
     }
 
-    /// The mean of what there is, and what it could be with what is missing.
+    /// The mean of what there is, and what it could be with what is missing. A look in which no request came has no part in
+    /// a mean over requests, and misses nothing.
     fn mean(&mut self, metric: Metric) -> Option<Span> {
         let mut values = std::mem::take(&mut self.values);
         values.clear();
         values.extend(self.each(metric));
-        let span = Span::of(&values, self.expected, metric.largest());
+        let there = values.len();
+        values.retain(|value| *value > OF_NOTHING);
+        let expected = self.expected.saturating_sub(there - values.len());
+        let span = Span::of(&values, expected, metric.largest());
         self.values = values;
         span
     }

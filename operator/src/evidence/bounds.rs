@@ -12,6 +12,8 @@ const LARGEST_LINK: f64 = 32.0;
 const LARGEST_XID: f64 = 9_999.0;
 /// A loss that is no number any more, as it is kept: what a run that diverged sends.
 pub const DIVERGED: f64 = f64::INFINITY;
+/// The mean of nothing, as it is kept: no request came. Beside a mean of another series it does not count.
+pub const OF_NOTHING: f64 = f64::NEG_INFINITY;
 /// MiB; no board has more.
 pub const LARGEST_MEMORY: f64 = 10_000_000.0;
 
@@ -22,6 +24,9 @@ impl Metric {
             // Here a value that is no number is news.
             return if value.is_finite() { (value.abs() <= 1.0e18).then_some(value) } else { Some(DIVERGED) };
         }
+        if value.is_nan() && self.is_mean_of_requests() {
+            return Some(OF_NOTHING);
+        }
         let value = if self == Self::Util { value / 100.0 } else { value };
         let (smallest, largest) = self.range();
         (value.is_finite() && (smallest..=largest).contains(&value)).then_some(value)
@@ -31,6 +36,20 @@ impl Metric {
     /// request came, or no period passed.
     pub fn is_wrong(self, value: f64) -> bool {
         self.subject() == Subject::Gpu || !value.is_nan()
+    }
+
+    /// Whether it is a mean over the requests, or the executions, of a look: of none it is no number, and nothing is missing.
+    const fn is_mean_of_requests(self) -> bool {
+        matches!(
+            self,
+            Self::Batch
+                | Self::QueueSeconds
+                | Self::FirstTokenSeconds
+                | Self::WholeSeconds
+                | Self::PromptSpread
+                | Self::OutputTokens
+                | Self::OutputCap
+        )
     }
 
     /// The smallest and the largest value that is believed, in the exporter's unit.
@@ -161,11 +180,14 @@ mod tests {
 
     #[test]
     fn sentinels_and_impossible_values_are_dropped() {
-        let impossible = [9_223_372_036_854_775_794.0, f64::NAN, -1.0, f64::INFINITY];
+        let impossible = [9_223_372_036_854_775_794.0, -1.0, f64::INFINITY, f64::NEG_INFINITY];
         for metric in Metric::ALL.into_iter().filter(|metric| !matches!(metric, Metric::Loss | Metric::Quality)) {
             for value in impossible {
                 assert_eq!(metric.believed(value), None, "{metric:?} {value}");
             }
+        }
+        for metric in [Metric::Util, Metric::Throttled, Metric::Kv, Metric::Running, Metric::StepSeconds] {
+            assert_eq!(metric.believed(f64::NAN), None, "{metric:?}");
         }
         for value in [101.0, 1e9] {
             assert_eq!(Metric::Util.believed(value), None, "{value}");
@@ -176,6 +198,13 @@ mod tests {
         assert_eq!(Metric::Power.believed(1_501.0), None);
         assert_eq!(Metric::PowerLimit.believed(0.0), None, "a limit of nothing is none");
         assert_eq!(Metric::PromptSpread.believed(0.5), None, "a percentile lies above the median");
+    }
+
+    #[test]
+    fn the_mean_of_no_request_is_known_to_be_of_nothing() {
+        for metric in [Metric::QueueSeconds, Metric::WholeSeconds, Metric::Batch, Metric::PromptSpread] {
+            assert_eq!(metric.believed(f64::NAN), Some(OF_NOTHING), "{metric:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The last looks, each covering the time since the one before, in arrays; and what was seen within a day.
 
 use super::boards::{Board, board_of};
+use super::bounds::OF_NOTHING;
 use super::inherited::Inherited;
 use super::last_seen::{LastSeen, REMEMBERED};
 use super::metric::{Metric, Subject};
@@ -326,7 +327,9 @@ impl History {
             }
         }
         for (pod, _, row) in look.by_pod.rows() {
-            for column in (0..Subject::Server.metrics()).filter(|column| row.get(*column).is_some()) {
+            // The mean of nothing says of no metric that its pod has it.
+            let told = |column: &usize| row.get(*column).is_some_and(|value| value > OF_NOTHING);
+            for column in (0..Subject::Server.metrics()).filter(told) {
                 self.pods_seen.note(pod, column, look.at);
             }
         }

@@ -24,7 +24,7 @@ pub(crate) mod units;
 mod users;
 mod watched;
 
-pub use bounds::DIVERGED;
+pub use bounds::{DIVERGED, OF_NOTHING};
 pub use history::History;
 pub use labels::Scheme;
 pub use lane::{LONGEST, Lane, Verdicts};

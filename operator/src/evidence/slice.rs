@@ -164,7 +164,7 @@ impl Slice {
     }
 
     /// What a pod says as a whole (its server, its trainer, its network) over the time of this look, in our unit. A loss or
-    /// an evaluation that is no number any more is infinite.
+    /// an evaluation that is no number any more is infinite, and a mean over no request is [`super::OF_NOTHING`].
     pub fn note_server(&mut self, pod: &PodKey, metric: Metric, value: f64) {
         let key = (self.pod(&pod.0, &pod.1), WHOLE);
         self.by_pod.note(key, metric.column(), value);

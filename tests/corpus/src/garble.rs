@@ -58,10 +58,10 @@ fn rewritten(slice: &Slice, pods: &[SampledPod], seen: &dyn Fn(usize, Metric, f6
     again
 }
 
-/// As the driver names it; makes that nobody has heard of by turns.
+/// As the driver names it, which is how scenarios give it; makes that nobody has heard of by turns.
 fn model(pod: &SampledPod, number: usize) -> String {
     let other = if pod.product.contains(UNHEARD) && number % 2 == 1 { " B" } else { "" };
-    format!("{}{other}", pod.product.replace('-', " "))
+    format!("{}{other}", pod.product)
 }
 
 /// Without what the workload counts itself; its network is counted by the kubelet.

@@ -116,3 +116,19 @@ fn with_a_broken_threshold_working_gpus_are_refused() {
     assert_eq!(score.rates.precision, Some(0.0));
     assert!(!score.reaches_the_goal());
 }
+
+/// It is asked every half a minute at each of two replicas: most minutes have no latency.
+#[test]
+fn a_service_that_is_seldom_asked_is_judged_all_the_same() {
+    let late = judged(&case("LatencyNotQueueBound", 8), |_| {});
+
+    assert!(late.due() && late.is_well(), "{late:?}");
+}
+
+/// Mutant: a look is written anew, without what the trainer counts, under another name of its product.
+#[test]
+fn in_the_loop_a_hang_is_told_by_its_power_where_the_trainer_counts_nothing() {
+    let looped = played(&case("Stalled", 6)).unwrap().unwrap();
+
+    assert!(looped.refusals.iter().any(|(rule, _)| rule.to_string() == "Stalled"), "{looped:?}");
+}

@@ -3,6 +3,7 @@
 use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
+use crate::span::Span;
 
 /// The objective is exceeded while the queue is a small share of the latency. It refuses only where requests do not slow
 /// each other down either: a server that takes everything in at once queues inside its batch, and more replicas help it.
@@ -29,7 +30,8 @@ impl Rule for LatencyNotQueueBound {
         if !(seen.slo_breached && unqueued(seen)) {
             return Says::NotMine;
         }
-        let undisturbed = alone(seen) || far_apart(seen) || few_decode(seen) || one_a_batch(seen);
+        let undisturbed =
+            alone(seen) || far_apart(seen) || few_decode(seen) || hardly_prompts(seen) || one_a_batch(seen);
         Says::Found(if undisturbed { Weight::Veto } else { Weight::Advice }, measured(seen))
     }
 }
@@ -76,18 +78,33 @@ fn far_apart(seen: &Evidence) -> bool {
     busy / replicas.mul_add(1.0 - busy, 1.0) < seen.gate.thresholds.gain_from
 }
 
+/// Few enough to share the reading of the weights, and not so long that each adds much to it.
+fn few(server: &ServerEvidence, seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    below(server.running, limits.few_running_below) && below(server.kv, limits.kv_small_below)
+}
+
 /// A few at a time, for which the GPU reads its weights once.
 fn few_decode(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    let few = |server: &ServerEvidence| {
-        below(server.running, limits.few_running_below) && below(server.kv, limits.kv_small_below)
-    };
     let reads = |gpu: &GpuEvidence| {
         let room = gpu.sm.map_or(!gpu.sm_lost, |sm| sm.below(limits.sm_full_from));
         let reading = at_least(gpu.dram, limits.dram_busy_from) || room && at_least(gpu.dram, limits.decoding_from);
         reading && below(gpu.tensor, limits.tensor_busy_from)
     };
-    seen.most_servers(few) && seen.most_gpus(reads)
+    seen.most_servers(|server| few(server, seen)) && seen.most_gpus(reads)
+}
+
+/// A few at a time whose answers take so much longer than their first tokens that prompts, which alone would share the
+/// arithmetic, take less than a tenth of the time. Bandwidth does not tell it of GPUs that rest between requests.
+fn hardly_prompts(seen: &Evidence) -> bool {
+    let limits = &seen.gate.thresholds;
+    let prompts = |server: &ServerEvidence| {
+        let share = server.first_token_seconds?.share_of(server.whole_seconds?)?;
+        Some(Span { high: share.high * server.running?.high, ..share })
+    };
+    let decodes = |server: &ServerEvidence| few(server, seen) && below(prompts(server), limits.gain_from);
+    seen.most_servers(decodes) && seen.most_gpus(|gpu| below(gpu.tensor, limits.tensor_busy_from))
 }
 
 /// Models that answer at once, one request an execution, with time between them.

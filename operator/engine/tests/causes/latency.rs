@@ -127,6 +127,33 @@ fn a_few_answers_at_a_time_share_the_reading_of_weights_between_launches_too() {
     assert_eq!([at(Some(0.4), 0.19), at(Some(0.8), 0.2)], [Lean::Allow; 2], "hardly any, or in FP32");
 }
 
+/// Half of the time nothing runs, so that the mean bandwidth does not tell how weights are read; answers of half a minute
+/// whose first token comes after a tenth of a second do.
+#[test]
+fn answers_that_are_decoded_nearly_all_of_their_time_do_not_slow_each_other_down() {
+    let at = |gpu: GpuEvidence, server: ServerEvidence| lean(&late(gpu, server));
+    let resting = GpuEvidence { sm: None, ..gpu(0.55, 0.0, 0.13, 0.03) };
+    let answers = ServerEvidence {
+        kv: exact(0.01),
+        queue_seconds: exact(0.01),
+        first_token_seconds: exact(0.1),
+        whole_seconds: exact(35.0),
+        ..server(1.4, 0.0)
+    };
+
+    assert_eq!(at(resting, answers), Lean::Refuse(LatencyNotQueueBound));
+    // Two in service, each for a twentieth of its time before its first token.
+    let prompts = |first: f64| ServerEvidence { first_token_seconds: exact(first), running: exact(2.0), ..answers };
+    assert_eq!(at(resting, prompts(1.74)), Lean::Refuse(LatencyNotQueueBound));
+    assert_eq!(at(resting, prompts(1.76)), Lean::Allow, "prompts share the arithmetic");
+    let first = |first_token_seconds| ServerEvidence { first_token_seconds, ..prompts(0.1) };
+    assert_eq!([at(resting, first(None)), at(resting, first(exact(0.0)))], [Lean::Allow, Lean::Allow], "who knows");
+    assert_eq!(at(resting, ServerEvidence { running: exact(8.0), ..answers }), Lean::Allow, "many");
+    assert_eq!(at(resting, ServerEvidence { kv: exact(0.1), running: exact(2.0), ..answers }), Lean::Allow, "long");
+    let multiplying = GpuEvidence { tensor: exact(0.15), ..resting };
+    assert_eq!(at(multiplying, prompts(0.1)), Lean::Allow, "the tensor pipe is at work");
+}
+
 #[test]
 fn long_contexts_are_read_for_each_request() {
     let at = |kv: f64| lean(&late(decoding(), ServerEvidence { kv: exact(kv), ..unqueued() }));

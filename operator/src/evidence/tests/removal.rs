@@ -66,6 +66,44 @@ proptest! {
     }
 }
 
+/// Minutes of a server: one in which no request came, or one with a queue of so many seconds. Of one nothing is known.
+fn queue(minutes: &[Option<f64>], gone: Option<usize>) -> (Option<Span>, bool) {
+    let looks = minutes.iter().enumerate().map(|(place, queue)| {
+        let seconds = [(Metric::QueueSeconds, queue.unwrap_or(f64::NAN)), (Metric::FirstTokenSeconds, f64::NAN)];
+        let noted = [(Metric::Util, 50.0)].into_iter().chain(seconds.into_iter().filter(|_| gone != Some(place)));
+        said(i64::try_from(place).unwrap() + 1, &noted.collect::<Vec<_>>())
+    });
+    let evidence = history(looks.collect()).evidence(&watched(0, &[("a", -60)])).unwrap();
+    (evidence.servers[0].queue_seconds, evidence.servers[0].first_token_lost)
+}
+
+#[test]
+fn a_minute_without_a_request_misses_nothing_of_a_mean_over_requests() {
+    let seldom = [None, Some(0.25), None, None, Some(0.75), None, None, None];
+
+    assert_eq!(queue(&seldom, None), (Some(Span::exact(0.5)), false));
+    let rest = Span { mean: 0.5, low: 1.0 / 3.0, high: f64::INFINITY };
+    assert_eq!(queue(&seldom, Some(0)).0, Some(rest), "nobody knows whether one came");
+    assert_eq!(queue(&[None; 8], None), (None, false), "a first token that never was is not lost");
+}
+
+proptest! {
+    /// Kills the mutant that leaves out a look that is missing as it leaves out one without a request.
+    #[test]
+    fn a_minute_that_is_gone_only_widens_a_mean_over_requests(
+        minutes in prop::collection::vec(prop::option::of(0.0..=1.0_f64), MINUTES),
+        gone in 0..MINUTES,
+    ) {
+        let unknown = Span { mean: 0.5, low: 0.0, high: f64::INFINITY };
+        let [whole, rest] = [None, Some(gone)].map(|gone| queue(&minutes, gone).0);
+        // Where no request is known of, nothing is.
+        prop_assert!(whole.is_some() || rest.is_none());
+        let (whole, rest) = (whole.unwrap_or(unknown), rest.unwrap_or(unknown));
+        prop_assert!(rest.low <= whole.low + 1.0e-6, "low {} became {}", whole.low, rest.low);
+        prop_assert!(rest.high >= whole.high - 1.0e-6, "high {} became {}", whole.high, rest.high);
+    }
+}
+
 /// How a number goes from minute to minute.
 #[derive(Clone, Copy, Debug)]
 enum Course {

@@ -2,12 +2,13 @@
 
 use super::means::{Counted, Means};
 use super::server::Said;
-use crate::evidence::{Metric, PodKey, Slice};
+use crate::evidence::{Metric, OF_NOTHING, PodKey, Slice};
 use std::collections::BTreeMap;
 use wellfed_sim::meter::Sample;
 use wellfed_sim::product::Product;
 use wellfed_sim::scenario::Exporter;
 use wellfed_sim::sim::Usage;
+use wellfed_sim::sim::histogram::Histogram;
 
 /// What was scraped of one pod since the last slice.
 #[derive(Debug)]
@@ -148,13 +149,14 @@ fn grown(first: &Said, last: &Said, seconds: f64) -> impl Iterator<Item = (Metri
     let pairs = first.counters.iter().zip(&last.counters);
     let counters = pairs.map(move |((metric, before), (_, now))| (*metric, ((now - before) / seconds).max(0.0)));
     let pairs = first.means.iter().zip(&last.means);
-    let means = pairs.filter_map(|((metric, before), (_, now))| {
+    let means = pairs.map(|((metric, before), (_, now))| {
         let count = now.1 - before.1;
-        (count > 0.0).then(|| (*metric, (now.0 - before.0) / count))
+        (*metric, if count > 0.0 { (now.0 - before.0) / count } else { OF_NOTHING })
     });
-    let spread = first.prompts.as_ref().zip(last.prompts.as_ref()).and_then(|(first, last)| {
-        let median = super::quantile::between(first, last, 0.5)?;
-        Some((Metric::PromptSpread, super::quantile::between(first, last, 0.95)? / median))
-    });
-    counters.chain(means).chain(spread)
+    counters.chain(means).chain(first.prompts.as_ref().zip(last.prompts.as_ref()).map(spread))
+}
+
+fn spread((first, last): (&Histogram, &Histogram)) -> (Metric, f64) {
+    let of = |quantile| super::quantile::between(first, last, quantile);
+    (Metric::PromptSpread, of(0.95).zip(of(0.5)).map_or(OF_NOTHING, |(long, median)| long / median))
 }

@@ -5,5 +5,5 @@ mod played;
 mod scenario;
 mod sum;
 
-pub use played::{Looped, played};
+pub use played::{Looped, followed, played};
 pub use sum::{InLoop, LoopCounts};
