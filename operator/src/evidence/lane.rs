@@ -96,10 +96,12 @@ impl Lane {
         }
     }
 
-    /// One look. What one without an answer would have seen is missing: opinions get old, and say so.
+    /// One look, at Prometheus' time: ours may be apart from it. What one without an answer would have seen is missing: opinions get old, and say so.
     async fn turn(&self, history: &mut History, told: &mut Told, now: Timestamp) {
-        let looked = self.look(now, told).await;
-        let watched = Arc::clone(&self.watched.borrow());
+        // Who does not say is down, or will tell by its answers.
+        let astray = self.endpoint.astray(self.deadline).await.unwrap_or_default();
+        let looked = self.look(now, astray, told).await;
+        let watched = by_our_clock(&self.watched.borrow(), astray);
         match looked {
             Ok(slice) => {
                 told.look(&slice, &self.shown);
@@ -119,9 +121,11 @@ impl Lane {
         self.verdicts.post(judged(&watched, history));
     }
 
-    /// Asks for everything. What has no answer spoils its own metric; the look fails where nothing has one.
-    async fn look(&self, now: Timestamp, told: &mut Told) -> Result<Slice, LookError> {
+    /// Asks for everything that is `now`, by a clock that is so much ahead of ours. What has no answer spoils its own metric;
+    /// the look fails where nothing has one.
+    async fn look(&self, now: Timestamp, astray: SignedDuration, told: &mut Told) -> Result<Slice, LookError> {
         let mut slice = Slice::ending(now).with_nodes_by(self.config.node_label.clone());
+        let now = now.saturating_add(astray).unwrap_or(now);
         let (mut answered, mut late) = (0, 0);
         let mut failed = Vec::new();
         for metric in Metric::ALL {
@@ -187,6 +191,19 @@ impl Lane {
         let take = |labels: &_, value| slice.take_row(metric, labels, value);
         Ok(self.endpoint.rows(query.text(), Some(now), self.deadline, take).await?)
     }
+}
+
+/// Who is watched, by our clock: where it is ahead of all others, a pod became Ready so much later by it. Where it is behind,
+/// they are left to be warm for longer.
+fn by_our_clock(watched: &Arc<Vec<Watched>>, astray: SignedDuration) -> Arc<Vec<Watched>> {
+    if !astray.is_negative() {
+        return Arc::clone(watched);
+    }
+    let mut shifted = watched.as_ref().clone();
+    for pod in shifted.iter_mut().flat_map(|one| &mut one.pods) {
+        pod.ready_since = pod.ready_since.saturating_sub(astray).unwrap_or(Timestamp::MAX);
+    }
+    Arc::new(shifted)
 }
 
 /// How long looks are kept.

@@ -13,8 +13,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -64,8 +63,8 @@ impl EndpointConfig {
 pub struct Endpoint {
     config: EndpointConfig,
     client: Client,
-    /// It was told that the clocks differ.
-    told: Arc<AtomicBool>,
+    /// By how much its clock is ahead of ours, as its last answer told, where that is more than a few seconds; none before it.
+    astray: Arc<RwLock<Option<SignedDuration>>>,
 }
 
 impl Endpoint {
@@ -78,7 +77,7 @@ impl Endpoint {
         if !client.base_url().scheme().starts_with("http") {
             return Err(address(format!("`{}` is not an http or https address", config.url)));
         }
-        Ok(Self { config, client, told: Arc::default() })
+        Ok(Self { config, client, astray: Arc::default() })
     }
 
     /// The name by which it is chosen.
@@ -92,26 +91,38 @@ impl Endpoint {
         let whole = async {
             let response =
                 self.request(query, at, deadline).post_raw().await.map_err(|error| self.unreachable(&error))?;
-            let (status, behind) = (response.status().as_u16(), clock::behind(response.headers(), Timestamp::now()));
+            let (status, apart) = (response.status().as_u16(), self.note_clock(&response));
             let body = self.read(response).await?;
-            self.tell(behind);
+            let behind = apart.max(SignedDuration::ZERO);
             answer::parse(&self.config, status, &body).map(|answer| Answer { behind, ..answer })
         };
         self.in_time(deadline, whole).await
     }
 
-    /// Tells once that the clocks differ.
-    fn tell(&self, behind: SignedDuration) {
-        let apart = behind > clock::APART;
-        if apart && !self.told.swap(apart, Ordering::Relaxed) {
+    /// By how much its clock is ahead of ours, as its last answer told; zero where that is no more than a few seconds. Where it
+    /// never answered it is asked for nothing else.
+    pub async fn astray(&self, deadline: Duration) -> Result<SignedDuration, FetchError> {
+        let told = || *self.astray.read().unwrap_or_else(PoisonError::into_inner);
+        if told().is_none() {
+            self.instant("vector(1)", None, deadline).await?;
+        }
+        Ok(told().unwrap_or_default())
+    }
+
+    /// By how much its clock is ahead of ours. That they differ is told once.
+    fn note_clock(&self, response: &reqwest::Response) -> SignedDuration {
+        let apart = clock::apart(response.headers(), Timestamp::now());
+        let astray = clock::astray(apart);
+        let before = self.astray.write().unwrap_or_else(PoisonError::into_inner).replace(astray);
+        if !astray.is_zero() && before.is_none_or(|before| before.is_zero()) {
             tracing::warn!(
                 endpoint = self.config.name,
-                seconds = behind.as_secs(),
-                "this machine's clock is behind that of a Prometheus, so samples are taken to be older by as much: \
-                 synchronise the clocks"
+                seconds = astray.as_secs(),
+                "the clock of a Prometheus is ahead of this machine's by so much (behind it, if negative): samples of signals \
+                 count as older, or are not there yet, so synchronise the clocks"
             );
         }
-        self.told.store(apart, Ordering::Relaxed);
+        apart
     }
 
     fn request(&self, query: &str, at: Option<Timestamp>, deadline: Duration) -> InstantQueryBuilder {

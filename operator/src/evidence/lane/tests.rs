@@ -2,16 +2,21 @@ use super::*;
 use crate::config::Config;
 use crate::signals::client::EndpointConfig;
 use axum::Router;
+use axum::extract::Form;
 use axum::http::StatusCode;
+use axum::http::header::DATE;
 use axum::response::IntoResponse;
 use axum::routing::post;
-use std::sync::atomic::{AtomicBool, Ordering};
+use jiff::fmt::rfc2822::DateTimePrinter;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::net::TcpListener;
 use wellfed_engine::memory::Moment;
 use wellfed_engine::opinion::{Gap, Lean};
 
 const ONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
         {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]}}"#;
+const LESS: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
+        {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.4"]}]}}"#;
 const NONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#;
 const REFUSED: &str = r#"{"status":"error","errorType":"execution","error":"too many samples"}"#;
 const PARTIAL: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
@@ -21,13 +26,16 @@ type Answer = (StatusCode, &'static str);
 
 /// A lane whose Prometheus answers what `answer` says to each query.
 async fn lane(answer: impl Fn(&str) -> Answer + Clone + Send + Sync + 'static, recorded: bool) -> Lane {
+    let answer = async move |asked: String| answer(&asked).into_response();
+    lane_of(Router::new().route("/api/v1/query", post(answer)), recorded).await
+}
+
+async fn lane_of(prometheus: Router, recorded: bool) -> Lane {
     // The operator's main does this once; here each test may be the first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let answer = async move |asked: String| answer(&asked).into_response();
-    let router = Router::new().route("/api/v1/query", post(answer));
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    tokio::spawn(async move { axum::serve(listener, prometheus).await.unwrap() });
     Lane {
         endpoint: Endpoint::new(EndpointConfig::new("main", url)).unwrap(),
         matchers: BTreeMap::new(),
@@ -43,7 +51,7 @@ async fn lane(answer: impl Fn(&str) -> Answer + Clone + Send + Sync + 'static, r
 /// Prometheus answers everything but questions about vLLM, to which it gives `trouble`.
 async fn looking(trouble: Answer) -> Slice {
     let answer = move |asked: &str| if asked.contains("vllm") { trouble } else { (StatusCode::OK, ONE) };
-    lane(answer, false).await.look(Timestamp::now(), &mut Told::default()).await.unwrap()
+    lane(answer, false).await.look(Timestamp::now(), SignedDuration::ZERO, &mut Told::default()).await.unwrap()
 }
 
 fn value(slice: &Slice, metric: Metric) -> Option<f64> {
@@ -73,7 +81,7 @@ async fn a_question_without_an_answer_leaves_the_others_theirs() {
 async fn a_prometheus_that_answers_nothing_ends_the_look() {
     let lane = lane(|_| (StatusCode::SERVICE_UNAVAILABLE, ""), false).await;
 
-    let looked = lane.look(Timestamp::now(), &mut Told::default()).await;
+    let looked = lane.look(Timestamp::now(), SignedDuration::ZERO, &mut Told::default()).await;
 
     assert!(matches!(looked, Err(LookError::Fetch(FetchError::Http { status: 503, .. }))), "{looked:?}");
 }
@@ -83,11 +91,13 @@ async fn a_prometheus_that_answers_nothing_ends_the_look() {
 async fn opinions_get_old_while_prometheus_answers_nothing_and_say_since_when() {
     let down = Arc::new(AtomicBool::new(false));
     let is_down = Arc::clone(&down);
-    let answer = move |asked: &str| match is_down.load(Ordering::Relaxed) {
-        true => (StatusCode::SERVICE_UNAVAILABLE, ""),
-        // Activity that stands still beside a power that does is no frozen exporter.
-        false if asked.contains("GR_ENGINE_ACTIVE") || asked.contains("POWER_USAGE") => (StatusCode::OK, ONE),
-        false => (StatusCode::OK, NONE),
+    // Activity that stands still would be a frozen exporter.
+    let asked_before = Arc::new(AtomicUsize::new(0));
+    let answer = move |asked: &str| match (is_down.load(Ordering::Relaxed), asked.contains("GR_ENGINE_ACTIVE")) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, ""),
+        (false, true) if asked_before.fetch_add(1, Ordering::Relaxed) % 2 == 0 => (StatusCode::OK, ONE),
+        (false, true) => (StatusCode::OK, LESS),
+        (false, false) => (StatusCode::OK, NONE),
     };
     let workload = crate::evidence::tests::watched(0, &[("a", -60)]);
     let lane = Lane { watched: watch::channel(Arc::new(vec![workload.clone()])).1, ..lane(answer, false).await };
@@ -96,20 +106,59 @@ async fn opinions_get_old_while_prometheus_answers_nothing_and_say_since_when() 
     for look in 1..=10 {
         lane.turn(&mut history, &mut told, minute(look)).await;
     }
-    let known = lane.verdicts.snapshot()["u"].clone();
+    let seen = || lane.verdicts.snapshot()["u"].clone();
+    let since = seen().at;
+    let mut unanswered = vec![seen().lean];
     down.store(true, Ordering::Relaxed);
-    let mut leans = Vec::new();
     for look in 11..=13 {
         lane.turn(&mut history, &mut told, minute(look)).await;
-        let opinion = lane.verdicts.snapshot()["u"].clone();
-        assert_eq!(opinion.at, known.at, "nothing newer was seen");
-        leans.push(opinion.lean);
+        assert_eq!(seen().at, since, "nothing newer was seen");
+        unanswered.push(seen().lean);
     }
 
-    let unanswered = Lean::Unknown(Gap::Unanswered { since: Moment::of(known.at) });
-    assert_eq!(known.lean, Lean::Allow);
-    assert_eq!(leans, [known.lean, known.lean, unanswered], "80 % of the samples must be left");
+    let since = Moment::of(since);
+    let says_so: Vec<_> = unanswered.iter().map(|lean| *lean == Lean::Unknown(Gap::Unanswered { since })).collect();
+    assert_eq!(says_so, [false, false, false, true], "80 % of the samples must be left: {unanswered:?}");
     assert_eq!(lane.shown.age(), 180.0);
+}
+
+/// A Prometheus whose clock is so many seconds ahead of ours, and which knows of its last minute only.
+async fn ahead(seconds: i64) -> Lane {
+    let answer = async move |Form(form): Form<BTreeMap<String, String>>| {
+        let now = Timestamp::now() + SignedDuration::from_secs(seconds);
+        let asked: f64 = form.get("time").map_or(0.0, |time| time.parse().unwrap());
+        let age = now.as_millisecond() as f64 / 1000.0 - asked;
+        let body = if (-2.0..60.0).contains(&age) { ONE } else { NONE };
+        ([(DATE, DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap())], body)
+    };
+    lane_of(Router::new().route("/api/v1/query", post(answer)), false).await
+}
+
+/// Kills: questions at our own time.
+#[tokio::test]
+async fn a_look_is_at_the_time_of_prometheus_however_far_our_clock_is_from_it() {
+    for seconds in [-3_600, -600, 0, 600, 3_600] {
+        let lane = ahead(seconds).await;
+        let (mut history, mut told) = (History::every(lane.interval), Told::default());
+        let now = Timestamp::now();
+
+        lane.turn(&mut history, &mut told, now).await;
+
+        assert!(history.shows_gpus_of("demo", "a"), "{seconds}");
+        assert_eq!(history.last_answer(), Some(now), "what is kept, is kept by our clock");
+    }
+}
+
+/// Kills: Ready times of the API server by a clock that is ahead of it: a model that loads for ten minutes would be warm.
+#[test]
+fn a_pod_is_warm_no_earlier_for_a_clock_that_is_ahead_of_all_others() {
+    let watched = Arc::new(vec![crate::evidence::tests::watched(0, &[("a", 5)])]);
+    let later = |minutes: i64| {
+        let shifted = by_our_clock(&watched, SignedDuration::from_mins(minutes));
+        shifted[0].pods[0].ready_since.duration_since(watched[0].pods[0].ready_since).as_mins()
+    };
+
+    assert_eq!([-10, 0, 10].map(later), [10, 0, 0]);
 }
 
 #[tokio::test]
@@ -117,7 +166,7 @@ async fn what_is_recorded_is_read_by_its_recorded_name() {
     let answer = |asked: &str| (StatusCode::OK, if asked.contains("evidence_engine") { ONE } else { NONE });
     let lane = lane(answer, true).await;
 
-    let slice = lane.look(Timestamp::now(), &mut Told::default()).await.unwrap();
+    let slice = lane.look(Timestamp::now(), SignedDuration::ZERO, &mut Told::default()).await.unwrap();
 
     assert_eq!((value(&slice, Metric::Engine), value(&slice, Metric::Sm)), (Some(0.5), None));
 }
@@ -128,7 +177,7 @@ async fn what_was_to_be_recorded_and_is_not_is_asked_for_directly_and_that_is_sa
     let lane = lane(answer, true).await;
     let mut told = Told::default();
 
-    let slice = lane.look(Timestamp::now(), &mut told).await.unwrap();
+    let slice = lane.look(Timestamp::now(), SignedDuration::ZERO, &mut told).await.unwrap();
 
     assert_eq!(value(&slice, Metric::Util), Some(0.005));
     assert_eq!(told.not_recorded(), [Metric::Util]);
@@ -207,7 +256,8 @@ async fn looks_a_minute_apart_ask_over_two_scrapes_where_scrapes_are_a_minute_ap
     let answer =
         |asked: &str| (StatusCode::OK, if asked.contains("%5B2m%5D") || asked.contains("[2m]") { ONE } else { NONE });
     let mut lane = lane(answer, false).await;
-    let seen = async |lane: &Lane| lane.look(Timestamp::now(), &mut Told::default()).await.unwrap();
+    let seen =
+        async |lane: &Lane| lane.look(Timestamp::now(), SignedDuration::ZERO, &mut Told::default()).await.unwrap();
 
     assert_eq!(value(&seen(&lane).await, Metric::Cores), None);
     lane.config.scrape_interval = Some(wellfed_crds::GoDuration("60s".into()));
@@ -221,7 +271,7 @@ async fn what_was_recorded_in_another_unit_or_under_other_names_is_asked_for_dir
     lane.config.units = BTreeMap::from([("DCGM_FI_PROF_SM_UTIL_RATIO".to_owned(), crate::config::Unit::Percent)]);
     let mut told = Told::default();
 
-    lane.look(Timestamp::now(), &mut told).await.unwrap();
+    lane.look(Timestamp::now(), SignedDuration::ZERO, &mut told).await.unwrap();
 
     let missed = told.not_recorded();
     assert!(!missed.contains(&Metric::Sm) && missed.contains(&Metric::Dram), "{missed:?}");

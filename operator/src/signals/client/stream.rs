@@ -22,6 +22,7 @@ impl Endpoint {
             let response =
                 self.request(query, at, deadline).post_raw().await.map_err(|error| self.unreachable(&error))?;
             let status = response.status().as_u16();
+            self.note_clock(&response);
             if (200..300).contains(&status) {
                 return self.streamed(response, status, &mut each).await;
             }
