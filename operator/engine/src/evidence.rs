@@ -32,9 +32,9 @@ pub struct Evidence {
     pub gate: GatePolicy,
     /// The end of the newest sample.
     pub at: Timestamp,
-    /// Later looks had no answer, so that what they would have seen is missing.
+    /// How long looks had no answer since then; what they would have seen is missing.
     #[serde(default)]
-    pub unanswered: bool,
+    pub unanswered: SignedDuration,
     /// The time covered, since demand exceeded its target.
     pub covered: SignedDuration,
     /// GPUs that its warm pods ask for.
