@@ -6,6 +6,8 @@ use crate::sharing::Sharing;
 use crate::slim::{SlimPod, Terminated};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use wellfed_engine::hash::fnv1a;
+use wellfed_engine::memory::Restarts;
 
 /// What frameworks say when a GPU's memory does not suffice (`PyTorch`, the CUDA driver and runtime, `cuBLAS`, `TensorFlow`,
 /// JAX); compared in lower case.
@@ -22,17 +24,23 @@ const GPU_MEMORY: [&str; 7] = [
 /// Of one pod so many ends are kept, the latest: a container that keeps ending is started again every five minutes.
 const MOST: usize = 64;
 
+/// So many of them are kept over a restart of the operator, of the pod that has most.
+const KEPT: usize = 12;
+
+/// So many a pod's status shows.
+const SHOWN: usize = 2;
+
 /// Ends of the GPU containers of one workload, by the uid of the pod and by when. A pod's status shows the last two only, so
 /// that a restart loop is seen only by remembering.
 #[derive(Debug, Default)]
 pub struct Ends(BTreeMap<String, BTreeMap<Timestamp, Exit>>);
 
 impl Ends {
-    /// Every known end within the longest window, of the pods that these targets have now. Pods that are being deleted are
-    /// left out: an end after the grace period looks like a failure and is none.
+    /// Every known end within the longest window, of the pods that these targets have now; `remembered` are ends that another
+    /// process saw. Pods that are being deleted are left out: an end after the grace period looks like a failure and is none.
     pub fn see(
         &mut self,
-        targets: &[(TargetKey, Target)],
+        (targets, remembered): (&[(TargetKey, Target)], Option<&Restarts>),
         catalog: &Catalog,
         sharing: &Sharing,
         now: Timestamp,
@@ -44,6 +52,11 @@ impl Ends {
                 let uid = pod.metadata.uid.as_deref().unwrap_or_default();
                 let mut ends = before.remove(uid).unwrap_or_default();
                 let shared = sharing.of(pod);
+                let name = pod.metadata.name.as_deref().unwrap_or_default();
+                for at in remembered.filter(|kept| kept.pod == short(uid)).into_iter().flat_map(|kept| &kept.ends) {
+                    let failed = || Exit { pod: name.to_owned(), at: *at, cause: ExitCause::Failed, shared };
+                    ends.entry(*at).or_insert_with(failed);
+                }
                 ends.extend(of_pod(pod, &target.container).map(|exit| (exit.at, Exit { shared, ..exit })));
                 ends.retain(|at, _| now.duration_since(*at) <= LONGEST);
                 while ends.len() > MOST {
@@ -56,6 +69,21 @@ impl Ends {
         }
         self.0.values().flat_map(BTreeMap::values).cloned().collect()
     }
+
+    /// What a process that begins now could not read from the pods: the latest failed ends of the pod that has most. Of the
+    /// others it would know two each, as their status shows them.
+    pub fn restarts(&self) -> Option<Restarts> {
+        let failed = |ends: &BTreeMap<Timestamp, Exit>| -> Vec<Timestamp> {
+            ends.values().filter(|exit| exit.cause != ExitCause::GpuMemory).map(|exit| exit.at).collect()
+        };
+        let (uid, ends) = self.0.iter().map(|(uid, ends)| (uid, failed(ends))).max_by_key(|(_, ends)| ends.len())?;
+        let kept = ends.len().saturating_sub(KEPT);
+        (ends.len() > SHOWN).then(|| Restarts { pod: short(uid), ends: ends[kept..].to_vec() })
+    }
+}
+
+fn short(uid: &str) -> u32 {
+    u32::try_from(fnv1a(uid.bytes()) >> 32).unwrap_or_default()
 }
 
 /// Of each container the last end, and the one before if it was started again since.
@@ -116,7 +144,7 @@ mod tests {
         let pods = vec![Arc::new(serde_json::from_value(pod).unwrap())];
         let catalog = Catalog { pods: [(key.clone(), pods)].into(), ..Catalog::default() };
         let target = Target { container: "train".into(), ..Target::default() };
-        let seen = ends.see(&[(key, target)], &catalog, &Sharing::default(), now.parse().unwrap());
+        let seen = ends.see((&[(key, target)], None), &catalog, &Sharing::default(), now.parse().unwrap());
         seen.iter().map(|exit| exit.at.as_second() / 60 % 60).collect()
     }
 
@@ -164,6 +192,20 @@ mod tests {
 
         let last = looks.last().unwrap();
         assert_eq!((last.len(), last[0], last[63]), (64, 56, 59));
+    }
+
+    #[test]
+    fn of_a_restart_loop_the_latest_ends_are_kept_and_of_two_ends_none_since_the_pod_shows_them() {
+        let mut ends = Ends::default();
+        let mut kept = |minute: u32| {
+            known(&mut ends, failing("u", [minute, minute + 1]), "2026-01-01T00:59:00Z");
+            ends.restarts().map(|kept| kept.ends.iter().map(|at| at.as_second() / 60 % 60).collect::<Vec<_>>())
+        };
+
+        assert_eq!(kept(1), None);
+        assert_eq!(kept(2), Some(vec![1, 2, 3]));
+        let many: Vec<_> = (3..=20).filter_map(kept).collect();
+        assert_eq!(many.last(), Some(&(10..=21).collect()));
     }
 
     #[test]

@@ -186,6 +186,7 @@ fn looked_at(
     look: &Lookout<'_>,
     recall: &mut Recall,
 ) -> (Ready, Workload) {
+    let mut memory = recall.memory(&id.uid, workload);
     let mut settling = false;
     let mut foreign = Vec::new();
     let mut pools = Vec::with_capacity(resolved.targets.len());
@@ -194,17 +195,24 @@ fn looked_at(
         settling |= on_its_way;
         if !on_its_way {
             let contest = recall.contests.entry(id.uid.clone()).or_default();
-            foreign.extend(contest.observe(&key.2, target.replicas, look.now));
+            foreign.extend(contest.observe(&key.2, target.replicas));
         }
         pools.push(PoolState { asked: Replicas(asked), pods: pods(key, look) });
     }
-    let contested = recall.contests.get_mut(&id.uid).is_some_and(|contest| contest.is_contested(look.now));
+    memory.foreign.age(look.now);
+    for _ in &foreign {
+        memory.foreign.note(look.now);
+    }
+    let contested = memory.foreign.is_contest();
     let signals = signals(id, &resolved, &pools, look, recall);
     let ready_pods = ready::pods(&resolved.targets, look, &recall.sharing);
     let gate_override = Word::of(workload, look.now);
     let template = template(&resolved.targets);
-    let mut memory = recall.memory(&id.uid, workload);
     templates::keep_up(&mut memory.gate.template, &template.digest);
+    let ends = recall.ends.entry(id.uid.clone()).or_default();
+    let known = (resolved.targets.as_slice(), memory.restarts.as_ref());
+    let exits = ends.see(known, look.catalog, &recall.sharing, look.now);
+    memory.restarts = ends.restarts();
     let (figures, own) = measures(id, &resolved, &signals, look);
     let opinion = look.opinions.get(&id.uid);
     let rest = recall.rest(&id.uid, opinion.map(Arc::as_ref), &resolved.policy.gate, look.now);
@@ -222,8 +230,6 @@ fn looked_at(
         memory,
     };
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
-    let exits =
-        recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, &recall.sharing, look.now);
     let opinion = opinion.filter(|opinion| !opinion.findings.is_empty()).cloned();
     let rest = state.rest.clone();
     let ready =

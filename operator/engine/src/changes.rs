@@ -3,11 +3,9 @@
 use crate::memory::Moment;
 use crate::units::Replicas;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 /// One past change of the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(Moment, Replicas)", into = "(Moment, Replicas)")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// When it was written.
     pub at: Moment,
@@ -15,15 +13,27 @@ pub struct Change {
     pub replicas: Replicas,
 }
 
-impl From<(Moment, Replicas)> for Change {
-    fn from((at, replicas): (Moment, Replicas)) -> Self {
-        Self { at, replicas }
-    }
-}
+/// As it is kept in status.
+pub mod short {
+    use super::Change;
+    use crate::gaps;
+    use crate::memory::Moment;
+    use crate::units::Replicas;
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-impl From<Change> for (Moment, Replicas) {
-    fn from(change: Change) -> Self {
-        (change.at, change.replicas)
+    /// Times in milliseconds, each beside its replicas.
+    pub fn serialize<S: Serializer>(changes: &[Change], to: S) -> Result<S::Ok, S::Error> {
+        let times = gaps::written(changes.iter().map(|change| change.at.0.as_millisecond()));
+        times.zip(changes).map(|(time, change)| (time, change.replicas)).collect::<Vec<_>>().serialize(to)
+    }
+
+    /// The same; where nothing else was done the times are whole.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Change>, D::Error> {
+        let (times, replicas): (Vec<i64>, Vec<Replicas>) =
+            Vec::<(i64, Replicas)>::deserialize(from)?.into_iter().unzip();
+        let at = |time| Timestamp::from_millisecond(time).map(Moment).map_err(serde::de::Error::custom);
+        gaps::read(times).zip(replicas).map(|(time, replicas)| Ok(Change { at: at(time)?, replicas })).collect()
     }
 }
 

@@ -38,9 +38,9 @@ pub struct Evidence {
     pub demand: Demand,
     /// The end of the newest sample.
     pub at: Timestamp,
-    /// Later looks had no answer, so that what they would have seen is missing.
+    /// How long looks had no answer since then; what they would have seen is missing.
     #[serde(default)]
-    pub unanswered: bool,
+    pub unanswered: SignedDuration,
     /// The time covered; where demand exceeds its target, since it did.
     pub covered: SignedDuration,
     /// GPUs that its warm pods ask for.

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 pub use crate::changes::Change;
 pub use crate::desires::Desires;
+pub use crate::foreign::ForeignChanges;
 pub use crate::growth::Growth;
+pub use crate::restarts::Restarts;
 
 /// The version that this code writes.
 pub const VERSION: u32 = 3;
@@ -29,10 +31,10 @@ pub struct Memory {
     #[serde(default, skip_serializing_if = "Desires::is_empty")]
     pub desires: Desires,
     /// Recent growth, for rate policies.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::changes::short")]
     pub ups: Vec<Change>,
     /// Recent shrinkage, for rate policies.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::changes::short")]
     pub downs: Vec<Change>,
     /// Since when demand has not been below its target, having exceeded it: what is seen from then on is evidence.
     #[serde(
@@ -59,6 +61,12 @@ pub struct Memory {
     /// Pools whose replicas did not start and were placed elsewhere, and when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub spilled: BTreeMap<PoolName, Moment>,
+    /// Changes that others made to its replicas lately.
+    #[serde(default, skip_serializing_if = "ForeignChanges::is_empty")]
+    pub foreign: ForeignChanges,
+    /// How the container ended that did so most often, where its pod does not show all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<Restarts>,
 }
 
 impl Default for Memory {
@@ -76,6 +84,8 @@ impl Default for Memory {
             gate: GateMemory::default(),
             short: BTreeMap::new(),
             spilled: BTreeMap::new(),
+            foreign: ForeignChanges::default(),
+            restarts: None,
         }
     }
 }

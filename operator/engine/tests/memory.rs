@@ -5,7 +5,7 @@
 use wellfed_engine::evidence::ServerEvidence;
 use wellfed_engine::figures::{Figures, SignalFigures, Throughput, WorkUnit, Worse};
 use wellfed_engine::gate::{AtRest, Cause, Ceiling, Check, Fate, Gain, GateMemory, Life, Passed, Retest, Waits};
-use wellfed_engine::memory::{Adoption, Change, Memory, Moment, VERSION};
+use wellfed_engine::memory::{Adoption, Change, Memory, Moment, Restarts, VERSION};
 use wellfed_engine::opinion::{Confidence, Finding, Lean, Opinion, Weight};
 use wellfed_engine::policy::Select;
 use wellfed_engine::rules::{RULES, Rule, RuleName};
@@ -42,6 +42,18 @@ fn a_quiet_workload_remembers_next_to_nothing() {
         text(memory(&quiet, "chat")),
         r#"{"version":3,"adoption":"Done","desires":[[1700000005000,4,4]],"gate":{}}"#
     );
+}
+
+/// What was written before times were kept as gaps.
+#[test]
+fn changes_whose_times_are_whole_are_read() {
+    let old = r#"{"version":3,"adoption":"Done","ups":[[1700000000000,2],[1700000060000,4]]}"#;
+
+    let memory = read(old);
+
+    let change = |second, replicas| Change { at: Moment(at(second)), replicas: Replicas(replicas) };
+    assert_eq!(memory.ups, [change(0, 2), change(60, 4)]);
+    assert!(text(&memory).contains(r#""ups":[[1700000000000,2],[60000,4]]"#), "{}", text(&memory));
 }
 
 #[test]
@@ -252,8 +264,14 @@ fn all_at_once(workload: &mut Workload) {
     let now = Moment(at(86_400));
     workload.memory.spilled = workload.policy.pools.iter().map(|pool| (pool.name(), now)).collect();
     workload.memory.gate.at_rest = all_at_rest(now);
-    let changes = vec![Change { at: now, replicas: Replicas(10_000) }; 20];
+    let change = |number: i64| Change { at: Moment(at(86_400 + number * 149)), replicas: Replicas(10_000) };
+    let changes: Vec<_> = (0..20).map(change).collect();
     (workload.memory.ups, workload.memory.downs) = (changes.clone(), changes);
+    for change in 0..3 {
+        workload.memory.foreign.note(at(86_400 + change * 299));
+    }
+    let ends = (0..12).map(|end| at(86_400 + end * 600)).collect();
+    workload.memory.restarts = Some(Restarts { pod: u32::MAX, ends });
     let found = |rule: &dyn Rule| Finding {
         rule: rule.name(),
         weight: Weight::Advice,

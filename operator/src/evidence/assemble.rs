@@ -80,7 +80,7 @@ impl History {
             gate: workload.gate,
             demand: workload.demand(),
             at: usable.last()?.at,
-            unanswered: looks_in(now.duration_since(usable.last()?.at), self.interval) > 0,
+            unanswered: now.duration_since(usable.last()?.at),
             covered: covered(usable.len(), self.interval),
             expected_gpus: 0,
             gpus: Vec::new(),

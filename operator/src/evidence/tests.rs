@@ -164,16 +164,16 @@ fn looks_without_an_answer_up_to_now_are_missing_and_make_nothing_newer() {
     let seen = |history: &History| {
         let seen = history.evidence(&watched).unwrap();
         let engine = seen.gpus[0].engine.unwrap();
-        (seen.at, seen.unanswered, (engine.low * 100.0).round(), (engine.high * 100.0).round())
+        (seen.at, seen.unanswered.as_mins(), (engine.low * 100.0).round(), (engine.high * 100.0).round())
     };
 
-    assert_eq!(seen(&history), (at(10), false, 20.0, 20.0));
+    assert_eq!(seen(&history), (at(10), 0, 20.0, 20.0));
     history.miss(at(11));
-    assert_eq!(seen(&history), (at(10), true, 18.0, 28.0));
+    assert_eq!(seen(&history), (at(10), 1, 18.0, 28.0));
     history.miss(at(13));
-    assert_eq!(seen(&history), (at(10), true, 14.0, 44.0));
+    assert_eq!(seen(&history), (at(10), 3, 14.0, 44.0));
     history.push(slice(14, vec![engine("a", "g", 0.2)]), SignedDuration::from_hours(2));
-    assert_eq!(seen(&history), (at(14), false, 14.0, 44.0));
+    assert_eq!(seen(&history), (at(14), 0, 14.0, 44.0));
     history.miss(at(24));
     assert!(history.evidence(&watched).is_none(), "nothing of the window was seen");
 }

@@ -26,6 +26,17 @@ fn lookout(catalog: &Catalog, workloads: Vec<Arc<DeserializeGuard<GpuWorkload>>>
 
 /// Of a workload on `target`, whose one pod ended in these minutes; its memory is as the engine left it.
 fn look(target: &str, minutes: [u32; 2], recall: &mut Recall) -> (Vec<Exit>, Workload) {
+    let (ready, workload) = look_at((target, 0), minutes, recall, 10);
+    (ready.exits, workload)
+}
+
+/// The same where the target has so many replicas, so many minutes past midnight.
+fn look_at(
+    (target, replicas): (&str, u32),
+    minutes: [u32; 2],
+    recall: &mut Recall,
+    minute: i64,
+) -> (Box<Ready>, Workload) {
     let object = json!({
         "apiVersion": "wellfed.dev/v1alpha1", "kind": "GpuWorkload",
         "metadata": { "name": "train", "namespace": "demo", "uid": "u", "generation": minutes[0] },
@@ -42,13 +53,14 @@ fn look(target: &str, minutes: [u32; 2], recall: &mut Recall) -> (Vec<Exit>, Wor
     let pod = json!({ "metadata": { "name": "a", "uid": "p" }, "status": { "containerStatuses": [
         { "name": "main", "state": now, "lastState": last }] } });
     let mut catalog = Catalog::default();
-    let one = Target { gpus: 1, container: "main".into(), template: 7, ..Target::default() };
+    let one = Target { replicas, gpus: 1, container: "main".into(), template: 7, ..Target::default() };
     catalog.targets.insert(target_key(target), one);
     catalog.pods.insert(target_key(target), vec![Arc::new(serde_json::from_value(pod).unwrap())]);
     let look = lookout(&catalog, vec![Arc::new(serde_json::from_value(object).unwrap())]);
+    let look = Lookout { now: look.now + SignedDuration::from_mins(minute - 10), ..look };
     let mut seen = observe(&look, recall);
     match seen.subjects.remove(0).state {
-        SubjectState::Resolved(ready) => (ready.exits, seen.world.workloads.remove(0)),
+        SubjectState::Resolved(ready) => (ready, seen.world.workloads.remove(0)),
         SubjectState::Unresolved(why) => panic!("{why:?}"),
     }
 }
@@ -59,6 +71,46 @@ fn ends_of_containers_are_counted_over_looks() {
     look("train", [1, 2], &mut recall);
 
     assert_eq!(look("train", [2, 5], &mut recall).0.len(), 3);
+}
+
+/// An operator that starts, with what the last one left in the status.
+fn restarted(workload: &Workload) -> Recall {
+    let text = serde_json::to_string(&workload.memory).unwrap();
+    let mut recall = Recall::default();
+    recall.remember("u", Memory::parse(&text, |text| serde_json::from_str(text).ok()).unwrap());
+    recall
+}
+
+#[test]
+fn ends_that_the_pod_no_longer_shows_are_counted_over_a_restart() {
+    let mut recall = Recall::default();
+    look("train", [1, 2], &mut recall);
+    let before = look("train", [2, 5], &mut recall).1;
+
+    let (exits, after) = look("train", [5, 9], &mut restarted(&before));
+
+    let minutes: Vec<_> = exits.iter().map(|exit| exit.at.as_second() / 60 % 60).collect();
+    assert_eq!(minutes, [1, 2, 5, 9]);
+    assert_eq!(look("train", [5, 9], &mut restarted(&after)).0, exits);
+    let (none, later) = look_at(("train", 0), [5, 9], &mut restarted(&after), 130);
+    assert_eq!((none.exits.len(), later.memory.restarts), (0, None), "two hours later nothing is left of it");
+}
+
+/// Kills: foreign changes that are counted in the process alone.
+#[test]
+fn a_restart_neither_forgets_a_foreign_change_nor_ends_a_contest_early() {
+    let (mut recall, mut contested) = (Recall::default(), Vec::new());
+    let looks = [(0, 4), (1, 9), (1, 9), (2, 4), (2, 4), (3, 9), (3, 9), (12, 9), (13, 9)];
+    for (turn, (minute, replicas)) in looks.into_iter().enumerate() {
+        let (ready, workload) = look_at(("train", replicas), [1, 2], &mut recall, minute);
+        contested.push(ready.contested);
+        recall.remember("u", workload.memory.clone());
+        if turn % 2 == 1 {
+            recall = restarted(&workload);
+        }
+    }
+
+    assert_eq!(contested, [false, false, false, false, false, true, true, true, false]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn what_is_told_at_rest_is_told_once_with_what_to_do_and_closed_once() {
         note,
         "Underused: GPUs 5 % active, 4 GPUs judged over 10m, and so at every look for 24h. First: fewer GPUs: fewer \
          replicas, or fewer GPUs a replica, with as many samples a step by gradient accumulation (the GPUs that wait, every \
-         hour; docs/findings/Underused.md); hours; price: a step takes as long or longer"
+         hour; wellfed's own measurement, over the whole day); hours; price: a step takes as long or longer"
     );
     assert_eq!(day.shown[0].last_seen, None, "nothing is written to say that it still shows");
     let over = day.becomes(&idle().gpu_activity(0.6)).then(hourly, 2);

@@ -35,14 +35,17 @@ fn gap(seen: &Evidence) -> Option<Gap> {
     let contradicting = count(seen.gpus.iter().filter(|gpu| gpu.contradicts()).count());
     if f64::from(known) < coverage * f64::from(seen.expected_gpus) {
         return Some(match contradicting {
-            0 if seen.unanswered => unanswered(seen),
+            0 if seen.unanswered.is_positive() => unanswered(seen),
             0 => Gap::GpusUnseen { seen: known, expected: seen.expected_gpus },
             gpus => Gap::Contradiction { gpus },
         });
     }
     // Half of the window: a burst is judged before a whole window has passed, but not on its first moments.
     let needed = seen.gate.window / 2;
-    let short = || if seen.unanswered { unanswered(seen) } else { Gap::TooShort { covered: seen.covered, needed } };
+    let short = || match seen.unanswered.is_positive() {
+        true => unanswered(seen),
+        false => Gap::TooShort { covered: seen.covered, needed },
+    };
     (seen.covered < needed).then(short)
 }
 

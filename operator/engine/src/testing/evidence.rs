@@ -4,6 +4,7 @@ use super::{NOW, policy::gate};
 use crate::evidence::{ContainerEvidence, Demand, Evidence, GpuEvidence, OwnEvidence};
 use crate::policy::Class;
 use crate::span::Span;
+use jiff::SignedDuration;
 
 /// A whole window of these GPUs, all of them seen, and of these containers.
 pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvidence]) -> Evidence {
@@ -11,7 +12,7 @@ pub fn evidence(class: Class, gpus: &[GpuEvidence], containers: &[ContainerEvide
     Evidence {
         class,
         at: NOW,
-        unanswered: false,
+        unanswered: SignedDuration::ZERO,
         covered: gate.window,
         gate,
         demand: Demand::Above,
