@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests may panic
 
+mod absurd;
 mod any;
 mod counting;
 mod evidence;
 mod history;
 mod judge;
 mod removal;
+mod trials;
 
 use any::{greedy, lone, scenario};
 use proptest::prelude::*;
@@ -71,7 +73,7 @@ proptest! {
         }
     }
 
-    /// Kills: `split` that reserves nothing, `reserve` that drops nothing.
+    /// Kills: `split` that reserves nothing, `reserve` that drops nothing where pools have the same nodes.
     #[test]
     fn growth_above_the_minimum_never_exceeds_what_is_free(scenario in prop_oneof![scenario(), greedy()]) {
         let world = &scenario.world;
