@@ -7,7 +7,7 @@ RESOLVE = folder=$$($(PROVISION)) && export WELLFED_BINARIES_RESOLVED="$$folder"
 PROGRAMS = -p wellfed -p wellfed-world -p wellfed-tests --bins
 PLANE = target/debug/plane
 
-.PHONY: demo demo-mutants test lint bench bench-gate bench-decide bless plane at-rest clean require
+.PHONY: demo demo-mutants mutants test lint bench bench-gate bench-decide bless plane at-rest clean require
 
 ## demo: play three GPU workloads on a real control plane, about four and a half minutes; KEEP=1 leaves it up
 demo: require
@@ -22,6 +22,10 @@ demo-mutants: require
 	  target/debug/demo --mutant $$mutant --output target/demo/$$mutant.json || code=$$?; \
 	  [ $$code -eq 1 ] || { echo "the mutant $$mutant survived: exit code $$code"; exit 1; }; \
 	done; echo "every mutant was killed"
+
+## mutants: the proof that the property tests can fail: each mistake of tests/mutants.toml, made in a copy; about 20 minutes
+mutants: require
+	$(CARGO) test --locked -q -p wellfed-engine --test mutants -- --ignored --nocapture
 
 ## test: every crate's tests, on one real control plane
 test: require

@@ -73,7 +73,7 @@ pub struct Obstacles<'a> {
 /// Of a decided workload.
 pub fn decided(ready: &Ready, decision: &Decision, obstacles: &Obstacles<'_>) -> Vec<Aspect> {
     let mut all = vec![
-        accepted(ready),
+        accepted(ready.resolved.sizing.as_ref()),
         able(ready, obstacles),
         active(ready, decision),
         limited(decision),
@@ -107,8 +107,9 @@ fn overridden(word: &Word) -> Aspect {
     }
 }
 
-fn accepted(ready: &Ready) -> Aspect {
-    match ready.resolved.sizing.as_ref().and_then(Sizing::misfit) {
+/// A model that can't fit is a warning: pools say what their GPUs have, and a person may know better.
+fn accepted(sizing: Option<&Sizing>) -> Aspect {
+    match sizing.and_then(Sizing::misfit) {
         Some(misfit) => aspect("Accepted", True, "ModelMayNotFit", misfit),
         None => aspect("Accepted", True, "Accepted", "the object is well formed and its pools and targets exist"),
     }
@@ -290,5 +291,42 @@ pub const fn why(step: Step, reason: &Reason) -> &'static str {
             Step::Capacity => "Capacity",
             Step::Split => "Split",
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wellfed_engine::sizing::{Dtype, Fit, Model, need};
+    use wellfed_engine::units::{Gpus, PoolName};
+
+    /// Seven billion parameters in two bytes, in a pool of small cards or not.
+    fn sizing(small: bool) -> Sizing {
+        let model = Model { params: 7e9, dtype: Dtype::FP16, sharded: false };
+        let fits = Fit { pool: PoolName::from("a100"), gpus: Gpus(1), each: 85.9, cost: None };
+        let small = if small { vec![(PoolName::from("t4"), 16.1)] } else { Vec::new() };
+        Sizing { need: need(&model, wellfed_engine::policy::Class::Inference, None), small, fits: Some(fits) }
+    }
+
+    /// Kills: a misfit that refuses the object, or that is not told.
+    #[test]
+    fn a_model_that_may_not_fit_is_accepted_with_a_warning_that_names_the_cheapest_pool_that_holds_it() {
+        let Aspect { kind, status, reason, message } = accepted(Some(&sizing(true)));
+
+        assert_eq!((kind, status, reason.as_str()), ("Accepted", True, "ModelMayNotFit"));
+        assert_eq!(
+            message,
+            "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
+             \"t4\"; pool \"a100\" is the cheapest that holds it"
+        );
+    }
+
+    #[test]
+    fn a_model_that_fits_and_none_at_all_are_accepted_without_a_warning() {
+        for sizing in [Some(sizing(false)), None] {
+            let Aspect { status, reason, message, .. } = accepted(sizing.as_ref());
+            assert_eq!((status, reason.as_str()), (True, "Accepted"));
+            assert_eq!(message, "the object is well formed and its pools and targets exist");
+        }
     }
 }

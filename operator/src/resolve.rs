@@ -171,7 +171,8 @@ fn gpus_per_replica(intent: &Intent, targets: &[(TargetKey, Target)]) -> Result<
         if target.gpus == 0 {
             let message = format!(
                 "the pods of {kind} \"{name}\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] (or \
-                 nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it with an HPA"
+                 nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it with an HPA; GPUs that come by a \
+                 ResourceClaim are not read yet"
             );
             return refuse(at, message);
         }
@@ -233,6 +234,25 @@ mod tests {
         assert!(resolved.sizing.is_none());
     }
 
+    /// Table 3b, G11 (dcgm-exporter#411): GPUs by dynamic resource allocation leave no limit behind.
+    #[test]
+    fn g11_pods_whose_gpus_come_by_a_claim_are_refused_and_told_that_claims_are_not_read() {
+        let template = json!({ "spec": {
+            "resourceClaims": [{ "name": "gpu", "resourceClaimTemplateName": "one-h100" }],
+            "containers": [{ "name": "vllm", "resources": { "claims": [{ "name": "gpu" }], "limits": { "cpu": "8" } } }],
+        } });
+        let template: crate::templates::Template = serde_json::from_value(template).unwrap();
+        let by_claim = catalog(template.spec.gpus());
+
+        let Err(Unresolved::Refused(refusals)) = asked(&by_claim, "7B", None) else { panic!("it was not refused") };
+        assert_eq!(
+            refusals[0].to_string(),
+            "spec.pools[0].scaleTargetRef: the pods of Deployment \"chat\" ask for no GPU: set \
+             resources.limits[\"nvidia.com/gpu\"] (or nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it \
+             with an HPA; GPUs that come by a ResourceClaim are not read yet"
+        );
+    }
+
     fn catalog(gpus: u32) -> Catalog {
         let target = Target {
             replicas: 1,
@@ -264,6 +284,10 @@ mod tests {
     }
 
     fn resolved(catalog: &Catalog, params: &str, peak: Option<f64>) -> Resolved {
+        asked(catalog, params, peak).ok().unwrap()
+    }
+
+    fn asked(catalog: &Catalog, params: &str, peak: Option<f64>) -> Result<Resolved, Unresolved> {
         let spec = json!({
             "maxReplicas": 4,
             "model": { "params": params, "dtype": "FP16" },
@@ -273,7 +297,7 @@ mod tests {
         });
         let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
         let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
-        resolve(&intent, "demo", catalog, peak).ok().unwrap()
+        resolve(&intent, "demo", catalog, peak)
     }
 
     #[test]

@@ -112,10 +112,19 @@ fn why_shown(decision: &Decision, why: &str) -> String {
     }
 }
 
-/// Whether a condition's sentence is worth a write of its own: for the same reason it may name another mistake, another
-/// signal or other counts than before, and it carries no value that moves at rest.
-fn words_matter(condition: &Condition) -> bool {
-    matches!(condition.kind.as_str(), "Accepted" | "SignalsHealthy" | "GateOverridden")
+/// What of a condition's sentence is worth a write of its own: for the same reason it may name another mistake, another
+/// signal or other counts than before, and it carries no value that moves at rest. Why there is no verdict is told with
+/// counts and times, which move: another cause is worth a write, another number is not.
+fn words_that_matter(condition: &Condition) -> Option<String> {
+    match condition.kind.as_str() {
+        "Accepted" | "SignalsHealthy" | "GateOverridden" => Some(condition.message.clone()),
+        "Starved" if condition.status == ConditionStatus::Unknown => {
+            let words =
+                condition.message.split(' ').filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
+            Some(words.collect::<Vec<_>>().join(" "))
+        }
+        _ => None,
+    }
 }
 
 /// What about a status is worth a write. Most sentences are not: they carry live values.
@@ -147,7 +156,7 @@ impl Worth {
                 .conditions
                 .iter()
                 .map(|condition| {
-                    let words = words_matter(condition).then(|| condition.message.clone());
+                    let words = words_that_matter(condition);
                     (condition.kind.clone(), condition.status, condition.reason.clone(), words)
                 })
                 .collect(),
@@ -164,5 +173,39 @@ impl Worth {
             selector: status.selector.clone(),
             model: status.policy.as_ref().and_then(|policy| policy.model.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+    use wellfed_engine::opinion::Gap;
+
+    fn unjudged(gap: Gap) -> Worth {
+        let condition = Condition {
+            kind: "Starved".to_owned(),
+            status: ConditionStatus::Unknown,
+            reason: "NoVerdict".to_owned(),
+            message: explain::gap(gap),
+            observed_generation: None,
+            last_transition_time: Timestamp::UNIX_EPOCH,
+        };
+        Worth::of(&GpuWorkloadStatus { conditions: vec![condition], ..GpuWorkloadStatus::default() })
+    }
+
+    /// Kills: a status that says for ever why there was no verdict first.
+    #[test]
+    fn another_cause_of_no_verdict_is_worth_a_write_and_another_number_is_not() {
+        let short = |seconds| Gap::TooShort {
+            covered: SignedDuration::from_secs(seconds),
+            needed: SignedDuration::from_mins(5),
+        };
+        let unseen = |seen| Gap::GpusUnseen { seen, expected: 8 };
+
+        assert_ne!(unjudged(Gap::NotAsked), unjudged(unseen(0)));
+        assert_ne!(unjudged(unseen(0)), unjudged(Gap::Contradiction { gpus: 8 }));
+        assert_eq!(unjudged(unseen(0)), unjudged(unseen(3)));
+        assert_eq!(unjudged(short(60)), unjudged(short(90)));
     }
 }

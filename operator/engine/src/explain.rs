@@ -206,7 +206,10 @@ pub fn gap(gap: Gap) -> String {
         Gap::SourceLost { rule, source } => {
             format!("{rule} may hold: {source}, which was seen within the last day and would tell, is missing")
         }
-        Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
+        Gap::NoWarmReplica => {
+            let claims = "one whose GPUs come by a ResourceClaim does not count";
+            format!("no replica is Ready and past its warm-up ({claims})")
+        }
         Gap::Recalled { rule, until } => {
             format!(
                 "{rule} refused before and was not looked for yet since demand came back; waits until {}",

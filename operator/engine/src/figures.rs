@@ -195,12 +195,12 @@ impl Figures {
     /// To [`significant`] digits, whatever their size: a step may take milliseconds, or hours.
     #[must_use]
     pub fn rounded(self) -> Self {
+        let work = |work: Throughput| {
+            let spread = work.spread.and_then(significant);
+            Some(Throughput { total: significant(work.total)?, spread, ..work })
+        };
         Self {
-            throughput: self.throughput.map(|work| Throughput {
-                total: significant(work.total).unwrap_or(work.total),
-                spread: work.spread.and_then(significant),
-                ..work
-            }),
+            throughput: self.throughput.and_then(work),
             activity: self.activity.and_then(significant),
             latency: self.latency.and_then(significant),
             memory: self.memory.and_then(significant),
@@ -240,6 +240,18 @@ mod tests {
         assert_eq!(significant(-0.001_234_567_8), Some(-0.001_234_57));
         assert_eq!([f64::INFINITY, f64::NAN, 1e300].map(significant), [None; 3]);
         assert_eq!(significant(5.217_29e-122), Some(0.0), "which JSON gives back as another number");
+    }
+
+    /// Kills: work beyond all measure that is kept as it came, and read back as another number.
+    #[test]
+    fn work_beyond_all_measure_is_none() {
+        let of = |total| Figures {
+            throughput: Throughput::of(WorkUnit::Tokens, &[Span::exact(total)]),
+            ..Figures::default()
+        };
+
+        assert_eq!(of(1.712_387_927_905_618_3e303).rounded().throughput, None);
+        assert_eq!(of(123_456_789.0).rounded().throughput.map(|work| work.total), Some(123_457_000.0));
     }
 
     /// Kills: a blend whose steps are rounded away.

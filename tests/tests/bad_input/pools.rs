@@ -1,5 +1,6 @@
 //! Pools that a workload names.
 
+use anyhow::ensure;
 use serde_json::json;
 use wellfed_crds::ConditionStatus::True;
 use wellfed_tests::operator_fixture::Wish;
@@ -69,4 +70,36 @@ async fn two_pools_with_one_target_are_refused() -> anyhow::Result<()> {
     );
     stage.search_goes_on_and_chat_is_left_alone(3).await?;
     stage.accepted_and_scaled(&wrong.with("spec.pools", json!([pool(&first)]))).await
+}
+
+/// No mistake that refuses: pools say what their GPUs have, and the workload goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_may_not_fit_its_pool_is_a_warning_and_the_workload_grows_all_the_same() -> anyhow::Result<()> {
+    let stage = Stage::set("misfit").await?;
+    let small = stage.pool("t4", json!({"gpus": {"memory": 15_360}, "pricePerGpuHour": "0.01"})).await?;
+    // Cheaper than any pool of another test.
+    let large = stage.pool("a100", json!({"gpus": {"memory": 81_920}, "pricePerGpuHour": "0.02"})).await?;
+    let model = json!({"params": "7B", "dtype": "FP16"});
+
+    stage.apply(&in_pool(&small).with("spec.model", model.clone())).await?;
+
+    let warned = stage.until_reason("chat", "Accepted", "ModelMayNotFit").await?;
+    ensure!(warned.status == True, "{warned:?}");
+    assert_eq!(
+        warned.message,
+        format!(
+            "the model needs about 21–28 GB (14 GB of weights, and KV cache and activations); its GPUs have 16 GB in pool \
+             \"{small}\"; pool \"{large}\" is the cheapest that holds it"
+        )
+    );
+    let shown = stage.status("chat").await?.policy.and_then(|policy| policy.model);
+    assert_eq!(
+        shown,
+        Some(format!(
+            "14 GB of weights, 21–28 GB with KV cache and activations; cheapest pool that fits: {large} (86 GB, 0.02 an hour)"
+        ))
+    );
+    stage.until_replicas("chat", 4).await?;
+    stage.apply(&in_pool(&large).with("spec.model", model)).await?;
+    stage.until_reason("chat", "Accepted", "Accepted").await.map(drop)
 }

@@ -17,7 +17,8 @@ async fn pods_without_gpus_are_refused_until_they_ask_for_one() -> anyhow::Resul
     assert_eq!(
         said,
         "spec.scaleTargetRef: the pods of Deployment \"web\" ask for no GPU: set resources.limits[\"nvidia.com/gpu\"] (or \
-         nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it with an HPA. The workload keeps its replicas until this is fixed."
+         nvidia.com/gpu.shared, nvidia.com/mig-…) on a container, or scale it with an HPA; GPUs that come by a ResourceClaim are \
+         not read yet. The workload keeps its replicas until this is fixed."
     );
     stage.search_goes_on_and_chat_is_left_alone(3).await?;
     assert!(stage.scalings("web")?.is_empty());

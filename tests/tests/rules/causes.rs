@@ -132,6 +132,16 @@ const TOKENISING: Replica = Replica {
 
 const DIVERGED: Replica = Replica { server: &[("training_loss", f64::NAN)], ..with(BUSY) };
 
+/// Loader workers at the limit of eight cores, throttled in two of five periods.
+const LOADING: Replica = Replica {
+    container: &[
+        ("container_cpu_usage_seconds_total", 7.7),
+        ("container_cpu_cfs_throttled_periods_total", 4.0),
+        ("container_cpu_cfs_periods_total", 10.0),
+    ],
+    ..NONE
+};
+
 const fn case(name: &'static str, class: &'static str, replicas: &'static [Replica], labels: Labels) -> Case {
     Case { name, class, replicas, labels }
 }
@@ -140,7 +150,13 @@ const fn refusal(case: Case, rule: &'static str, measured: &'static str, remedy:
     Refusal { case, rule, measured, remedy }
 }
 
-const SHOWN: [Refusal; 14] = [
+const SHOWN: [Refusal; 15] = [
+    refusal(
+        case("loader", "Training", &[LOADING; 2], Labels::Exported),
+        "DataLoader",
+        "throttled in 40 % of periods",
+        "num_workers",
+    ),
     refusal(
         case("serial", "Inference", &[SERIAL; 2], Labels::Exported),
         "SerialRequests",

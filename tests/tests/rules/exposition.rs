@@ -26,12 +26,15 @@ pub enum Labels {
     Honoured,
     /// `honorLabels: false`: the exporter's own pod, and the other as `exported_pod`.
     Exported,
+    /// Neither: what the exporter sends where the kubelet does not tell it whose its GPUs are.
+    Bare,
 }
 
 impl Replica {
     /// Its gauges as the pod `pod` of `namespace`, `seconds` after they were sent first.
     pub fn gauges(&self, namespace: &str, pod: &str, labels: Labels, seconds: f64) -> Vec<(String, f64)> {
         let whose = match labels {
+            Labels::Bare => String::from(r#"gpu="0""#),
             Labels::Honoured => format!(r#"namespace="{namespace}",pod="{pod}""#),
             Labels::Exported => format!(
                 r#"exported_namespace="{namespace}",exported_pod="{pod}",namespace="gpu-operator",pod="dcgm-exporter-x""#

@@ -145,6 +145,18 @@ impl Stage {
         Ok(found.await?)
     }
 
+    /// Waits until the gate's step of the decision on the workload `name` says `words`.
+    pub async fn until_said(&self, name: &str, words: &str) -> anyhow::Result<()> {
+        let what = format!("the gate to say {words:?} of {name}");
+        let said = until(&what, SOON, async || {
+            let steps = self.status(name).await?.decision.context("no decision")?.steps;
+            let gate = steps.iter().find(|step| step.step == "gate").context("no such step")?;
+            ensure!(gate.message.contains(words), "{}", gate.message);
+            Ok(())
+        });
+        Ok(said.await?)
+    }
+
     /// Whether `/metrics` shows the finding `rule` of the workload `name` in `state`.
     pub async fn shows_metric(&self, name: &str, rule: &str, state: &str) -> anyhow::Result<()> {
         let labels = format!(r#"namespace="{}",workload="{name}",rule="{rule}",state="{state}""#, self.namespace);

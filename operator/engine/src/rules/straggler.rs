@@ -6,6 +6,7 @@ use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
 use crate::span::Span;
 use crate::xids;
+use std::iter::repeat_n;
 
 /// An outlier in SM clock among GPUs of its product, or in the lanes of its `PCIe` link, or the only one whose clocks are held
 /// down. A trainer's group moves at its pace, and would with
@@ -119,7 +120,7 @@ fn clocks(seen: &Evidence) -> Option<(f64, f64)> {
 fn clock_peers(gpu: &GpuEvidence, seen: &Evidence) -> Option<Peers> {
     let same = seen.gpus.iter().filter(|other| other.product.is_none() || other.product == gpu.product);
     let clock = |other: &GpuEvidence| other.clock.filter(|_| other.product.is_some());
-    Peers::of(same.map(clock), unseen(seen), f64::INFINITY, seen)
+    Peers::of(&same.map(clock), unseen(seen), f64::INFINITY, seen)
 }
 
 /// GPUs whose activity is far from that of their peers, in either direction.
@@ -130,7 +131,7 @@ fn activity(seen: &Evidence) -> Option<(f64, f64)> {
     if most - least < limits.outlier_activity_from {
         return None;
     }
-    let peers = Peers::of(seen.gpus.iter().map(GpuEvidence::activity), unseen(seen), 1.0, seen)?;
+    let peers = Peers::of(&seen.gpus.iter().map(GpuEvidence::activity), unseen(seen), 1.0, seen)?;
     let odd =
         |one: &Span| peers.distance(*one) >= limits.outlier_activity_from && peers.leave_out(*one, limits.outlier_from);
     worst(known().filter(odd).map(|one| peers.distance(one)), f64::max)
@@ -203,19 +204,25 @@ struct Peers {
 }
 
 impl Peers {
-    /// Of `values` up to `largest`; those that are not known, and `unseen` more, may be anything.
-    fn of(values: impl Iterator<Item = Option<Span>>, unseen: usize, largest: f64, seen: &Evidence) -> Option<Self> {
+    /// Of `values` up to `largest`; those that are not known, and `unseen` more, may be anything. Nothing is allocated: most
+    /// groups that differ have no outlier.
+    fn of(
+        values: &(impl Iterator<Item = Option<Span>> + Clone),
+        unseen: usize,
+        largest: f64,
+        seen: &Evidence,
+    ) -> Option<Self> {
         let anything = Span { mean: 0.0, low: 0.0, high: largest };
-        let mut group: Vec<Span> = values.map(|value| value.unwrap_or(anything)).collect();
+        let known = values.clone().count();
         // With as many unseen as seen the median could be anything.
-        if (group.len() as f64) < seen.gate.thresholds.outlier_among || unseen >= group.len() {
+        if (known as f64) < seen.gate.thresholds.outlier_among || unseen >= known {
             return None;
         }
-        group.resize(group.len() + unseen, anything);
-        let last = group.len() - 1;
-        let low = nth(&group, last / 2, |one| one.low);
-        let high = nth(&group, last.div_ceil(2), |one| one.high);
-        let spread = nth(&group, last.div_ceil(2), |one| (one.high - low).max(high - one.low));
+        let group = || values.clone().map(|value| value.unwrap_or(anything)).chain(repeat_n(anything, unseen));
+        let last = known + unseen - 1;
+        let low = nth(&group().map(|one| one.low), last / 2);
+        let high = nth(&group().map(|one| one.high), last.div_ceil(2));
+        let spread = nth(&group().map(|one| (one.high - low).max(high - one.low)), last.div_ceil(2));
         Some(Self { low, high, spread })
     }
 
@@ -230,7 +237,38 @@ impl Peers {
     }
 }
 
-fn nth(group: &[Span], index: usize, of: impl Fn(&Span) -> f64) -> f64 {
-    let mut values: Vec<f64> = group.iter().map(of).collect();
-    *values.select_nth_unstable_by(index, f64::total_cmp).1
+/// The value at this place in ascending order, in the order of `f64::total_cmp`: found by halving all numbers that there
+/// are, 64 times, and counting each time those that are no larger.
+fn nth(values: &(impl Iterator<Item = f64> + Clone), place: usize) -> f64 {
+    let (mut low, mut high) = (i64::MIN, i64::MAX);
+    while low < high {
+        // Halfway, rounded down.
+        let middle = (low & high) + ((low ^ high) >> 1);
+        if values.clone().filter(|value| ordered(value.to_bits().cast_signed()) <= middle).count() > place {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    f64::from_bits(ordered(low).cast_unsigned())
+}
+
+/// A float's bits as a number in the same order, and back: as in `f64::total_cmp`.
+const fn ordered(bits: i64) -> i64 {
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nth;
+
+    /// Kills: a middle that is rounded towards zero, a count of those that are smaller only.
+    #[test]
+    fn the_value_at_each_place_is_that_of_the_sorted_group() {
+        let group = [0.5, -3.0, 0.5, f64::INFINITY, 0.0, -0.0, 1e-300, f64::NEG_INFINITY, 8.0];
+        let places: Vec<f64> = (0..group.len()).map(|place| nth(&group.into_iter(), place)).collect();
+
+        assert_eq!(places, [f64::NEG_INFINITY, -3.0, -0.0, 0.0, 1e-300, 0.5, 0.5, 8.0, f64::INFINITY]);
+        assert!(nth(&[1.0, f64::NAN, 2.0].into_iter(), 2).is_nan(), "what is none comes last");
+    }
 }

@@ -10,6 +10,7 @@ use wellfed_engine::testing::{
     NOW, PoolBuilder, Scenario, Signal, WorkloadBuilder, at, average, batch, broken, each, in_pool, percent, pods,
     secs, server, trainer, unlimited_pool, unread, value, world,
 };
+use wellfed_engine::units::PoolName;
 
 pub const POOLS: [&str; 3] = ["a", "b", "c"];
 
@@ -56,10 +57,17 @@ pub fn greedy() -> impl Strategy<Value = Scenario> {
 }
 
 fn cluster() -> impl Strategy<Value = Scenario> {
-    (vec(vec(0_u32..=8, 0..5), 3), option::of(0_u32..60)).prop_map(|(pools, limit)| {
-        let cluster = POOLS.iter().zip(pools).fold(world(), |cluster, (name, free)| cluster.pool(name, &free));
-        limit.map_or(cluster.clone(), |limit| cluster.limit("a", limit))
-    })
+    (vec(vec(0_u32..=8, 0..5), 3), option::of(0_u32..60), prop::bool::weighted(0.3)).prop_map(
+        |(pools, limit, shared)| {
+            let mut cluster = POOLS.iter().zip(pools).fold(world(), |cluster, (name, free)| cluster.pool(name, &free));
+            // Two pools of the same nodes: each has room alone, and together they have no more.
+            if shared {
+                let nodes = cluster.world.pools[&PoolName::from(POOLS[0])].nodes.clone();
+                cluster.world.pools.entry(PoolName::from(POOLS[1])).and_modify(|pool| pool.nodes = nodes);
+            }
+            limit.map_or(cluster.clone(), |limit| cluster.limit("a", limit))
+        },
+    )
 }
 
 /// With up to three signals.

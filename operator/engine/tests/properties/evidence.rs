@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::select;
 use wellfed_engine::evidence::{
     ContainerEvidence, Ended, Evidence, Exits, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence, Trend,
 };
@@ -27,8 +28,17 @@ pub fn any_evidence() -> impl Strategy<Value = Evidence> {
         evidence(class, &gpus, &[container])
     });
     // Boxed: unboxed, their trees outgrow the stack of a test's thread.
-    let seen = prop_oneof![2 => mixed.boxed(), 1 => nearly.boxed(), 4 => replicas().boxed()];
+    let seen = prop_oneof![2 => mixed.boxed(), 1 => nearly.boxed(), 4 => replicas(any_cause()).boxed()];
     (seen, ended()).prop_map(|(seen, ended)| Evidence { ended, ..seen })
+}
+
+/// Evidence near a cause that only servers tell of.
+pub fn told_evidence() -> impl Strategy<Value = Evidence> {
+    replicas(select(SERVED.to_vec()).boxed())
+}
+
+fn any_cause() -> BoxedStrategy<usize> {
+    prop_oneof![12 => 0_usize..CAUSES, 1 => Just(UNEVEN), 1 => Just(FULL), 1 => Just(FULL_AT_WORK)].boxed()
 }
 
 /// The ends of containers that are not warm: mostly none, or one.
@@ -60,15 +70,9 @@ fn odd() -> impl Strategy<Value = Odd> {
 }
 
 /// Evidence near each cause: up to seven replicas of which the first ones, mostly one, may be odd in any of their parts.
-fn replicas() -> impl Strategy<Value = Evidence> {
+fn replicas(causes: BoxedStrategy<usize>) -> impl Strategy<Value = Evidence> {
     let odd = prop_oneof![2 => vec(odd(), 1), 1 => vec(odd(), 2..4)].boxed();
-    let cause = (
-        prop_oneof![12 => 0_usize..CAUSES, 1 => Just(UNEVEN)],
-        class(),
-        1_usize..8,
-        any::<bool>(),
-        (prop::bool::weighted(0.8), prop::bool::weighted(0.15)),
-    );
+    let cause = (causes, class(), 1_usize..8, any::<bool>(), (prop::bool::weighted(0.8), prop::bool::weighted(0.15)));
     let two_queues = option::of((0.0_f64..20.0, 0.0_f64..5.0));
     let own = prop_oneof![2 => Just(OwnEvidence::default()), 1 => own()].boxed();
     (cause, odd, option::weighted(0.5, 0.0_f64..1.0), two_queues, own).prop_map(
@@ -143,8 +147,16 @@ const HOT: usize = 23;
 const PIPED: usize = 38;
 /// The one in which the first GPU's link has half of the others' lanes.
 const NARROW: usize = 42;
-/// The last three look as one that hangs, but for a busy link, a busy network, or steps.
-const CAUSES: usize = 46;
+/// The three from 43 on look as one that hangs, but for a busy link, a busy network, or steps. From here on servers tell of
+/// their requests' lengths and of what is thrown out, and GPUs of what nothing else shows.
+const TOLD: usize = 46;
+/// The one whose memory is full, and no server takes it in advance.
+const FULL: usize = 54;
+/// The one whose memory is full beside SMs at work, by which alone it is not refused.
+const FULL_AT_WORK: usize = 25;
+const CAUSES: usize = 57;
+/// Those of them that servers tell, and what looks like them.
+const SERVED: [usize; 7] = [TOLD, 47, 48, 49, 50, 55, 56];
 
 /// One replica with the cause of this number, or with all but one of its signs.
 fn near(cause: usize) -> Replica {
@@ -155,6 +167,7 @@ fn near(cause: usize) -> Replica {
         19..=28 => grouped(cause),
         29..=33 | 37 => late(cause),
         39..=NARROW => beside(cause),
+        TOLD.. => told(cause),
         _ => running(cause),
     }
 }
@@ -264,7 +277,7 @@ fn grouped(cause: usize) -> Replica {
         21 => GpuEvidence { dram: exact(0.6), ..spins },
         SLOW | HOT => clocked,
         24 => full,
-        25 => GpuEvidence { engine: exact(0.4), sm: exact(0.7), ..full },
+        FULL_AT_WORK => GpuEvidence { engine: exact(0.4), sm: exact(0.7), ..full },
         26 => GpuEvidence { engine: exact(0.9), dram: exact(0.6), ..full },
         27 => GpuEvidence { nvlink: exact(0.05), ..exchanging },
         _ => GpuEvidence { memory: exact(0.9), ..exchanging },
@@ -333,22 +346,53 @@ fn running(cause: usize) -> Replica {
     Replica { gpu: busy_gpu(), container, trainer, ..Replica::default() }
 }
 
+/// Prompts of very different lengths, in batches that are formed beforehand or not; caps far above the answers; a cache out
+/// of which requests are thrown, or that is full; clocks that are held down by count of events, and an error of the hardware;
+/// a card that is nearly empty, one that multiplies in FP32, and one that is full; caps
+/// and prompts that are not far enough apart.
+fn told(cause: usize) -> Replica {
+    let alone = |gpu| Replica { gpu, ..Replica::default() };
+    let serving = |server| Replica { server, ..alone(busy_gpu()) };
+    let padded = ServerEvidence { prompt_spread: exact(7.0), batch: exact(8.0), ..ServerEvidence::default() };
+    match cause {
+        TOLD => Replica { server: padded, ..alone(starved_gpu()) },
+        47 => Replica { server: ServerEvidence { running: exact(8.0), ..padded }, ..alone(starved_gpu()) },
+        48 => serving(ServerEvidence { output_tokens: exact(256.0), output_cap: exact(4_096.0), ..served(20.0, 9.0) }),
+        49 => serving(ServerEvidence { preemptions: exact(0.5), ..served(20.0, 0.0) }),
+        50 => serving(ServerEvidence { kv: exact(0.96), ..served(20.0, 9.0) }),
+        51 => alone(GpuEvidence { clock_events: exact(2.0), xid: Some(79), ..busy_gpu() }),
+        52 => alone(GpuEvidence { memory: exact(0.12), memory_peak: exact(0.15), ..starved_gpu() }),
+        53 => alone(GpuEvidence { tensor: exact(0.01), fp32: exact(0.6), ..busy_gpu() }),
+        FULL => alone(GpuEvidence { engine: exact(0.6), sm: exact(0.3), memory: exact(0.97), ..starved_gpu() }),
+        55 => serving(ServerEvidence { output_tokens: exact(300.0), output_cap: exact(900.0), ..served(20.0, 9.0) }),
+        _ => Replica { server: ServerEvidence { prompt_spread: exact(2.0), ..padded }, ..alone(starved_gpu()) },
+    }
+}
+
 /// What a server says.
 fn said() -> impl Strategy<Value = ServerEvidence> {
     let count = || prop_oneof![Just(0.0), 0.5_f64..2.0, 0.0_f64..60.0];
     let counts = (option::weighted(0.9, count()), option::weighted(0.9, count()), option::weighted(0.2, count()));
     let seconds = (option::of(0.0_f64..2.0), option::of(0.1_f64..4.0), option::of(0.1_f64..20.0));
-    (counts, option::of(share()), option::of(count()), seconds).prop_map(
-        |((running, waiting, batch), kv, progress, (queue, first, whole))| ServerEvidence {
-            running: running.map(Span::exact),
-            waiting: waiting.map(Span::exact),
-            batch: batch.map(Span::exact),
-            kv,
-            progress: progress.map(Span::exact),
-            queue_seconds: queue.map(Span::exact),
-            first_token_seconds: first.map(Span::exact),
-            whole_seconds: whole.map(Span::exact),
-            ..ServerEvidence::default()
+    let lengths = (option::of(1.0_f64..9.0), option::of(1.0_f64..900.0), option::of(1.0_f64..5_000.0));
+    let cache = (option::of(share()), option::weighted(0.3, 0.0_f64..0.01));
+    (counts, cache, option::of(count()), seconds, lengths).prop_map(
+        |((running, waiting, batch), (kv, preemptions), progress, (queue, first, whole), (spread, output, cap))| {
+            ServerEvidence {
+                preemptions: preemptions.map(Span::exact),
+                prompt_spread: spread.map(Span::exact),
+                output_tokens: output.map(Span::exact),
+                output_cap: cap.map(Span::exact),
+                running: running.map(Span::exact),
+                waiting: waiting.map(Span::exact),
+                batch: batch.map(Span::exact),
+                kv,
+                progress: progress.map(Span::exact),
+                queue_seconds: queue.map(Span::exact),
+                first_token_seconds: first.map(Span::exact),
+                whole_seconds: whole.map(Span::exact),
+                ..ServerEvidence::default()
+            }
         },
     )
 }
@@ -404,9 +448,13 @@ fn measured_gpu() -> impl Strategy<Value = GpuEvidence> {
     let profiled = (share(), share(), share(), share(), option::of(share()));
     let links = (option::of(share()), option::of(share()), option::weighted(0.8, 0.0_f64..3e9));
     let card = (option::of(share()), option::of(0.0_f64..0.5), option::of(700.0_f64..1_980.0), option::of(share()));
-    (option::of(share()), profiled, links, card, any::<bool>()).prop_map(
-        |(util, (engine, sm, dram, tensor, power), (nvlink, pcie, rx), (memory, swing, clock, fp32), profiles)| {
+    let faults = (option::weighted(0.2, 0.0_f64..2.0), option::weighted(0.1, prop_oneof![Just(13_u16), Just(79)]));
+    (option::of(share()), profiled, links, (card, faults), any::<bool>()).prop_map(
+        |(util, (engine, sm, dram, tensor, power), (nvlink, pcie, rx), (card, (events, xid)), profiles)| {
+            let (memory, swing, clock, fp32) = card;
             GpuEvidence {
+                clock_events: events.map(Span::exact),
+                xid,
                 power,
                 util,
                 engine: Some(engine).filter(|_| profiles),

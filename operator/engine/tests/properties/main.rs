@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests may panic
 
+mod absurd;
 mod any;
 mod at_rest;
 mod counting;
@@ -9,6 +10,7 @@ mod evidence;
 mod history;
 mod judge;
 mod removal;
+mod trials;
 
 use any::{greedy, lone, scenario};
 use proptest::prelude::*;
@@ -72,7 +74,7 @@ proptest! {
         }
     }
 
-    /// Kills: `split` that reserves nothing, `reserve` that drops nothing.
+    /// Kills: `split` that reserves nothing, `reserve` that drops nothing where pools have the same nodes.
     #[test]
     fn growth_above_the_minimum_never_exceeds_what_is_free(scenario in prop_oneof![scenario(), greedy()]) {
         let world = &scenario.world;

@@ -2,17 +2,19 @@
 
 use crate::any::{lone, loose};
 use crate::decided;
-use crate::evidence::any_evidence;
+use crate::evidence::{any_evidence, told_evidence};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use std::collections::BTreeMap;
 use wellfed_engine::evidence::{
     ContainerEvidence, Evidence, Exits, GpuEvidence, OwnEvidence, ServerEvidence, TrainerEvidence,
 };
 use wellfed_engine::judge;
-use wellfed_engine::opinion::Lean;
+use wellfed_engine::opinion::{Gap, Lean, Opinion};
 use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::rules::{RULES, RuleName, Says};
 use wellfed_engine::span::Span;
 use wellfed_engine::testing::Scenario;
 use wellfed_engine::world::{SignalValue, Workload};
@@ -41,6 +43,14 @@ fn halve(span: &mut Option<Span>, largest: f64) {
         let whole = span.low >= span.high;
         let mean = (2.0 * span.mean - largest).max(0.0);
         if whole { Span { mean, low: mean / 2.0, high: f64::midpoint(mean, largest) } } else { span }
+    });
+}
+
+/// The same of numbers far below the largest: half of the samples were half as much, and the others are gone.
+fn lose_more(span: &mut Option<Span>, largest: f64) {
+    *span = span.map(|span| {
+        let mean = span.mean / 2.0;
+        Span { mean, low: mean / 2.0, high: f64::midpoint(mean, largest) }
     });
 }
 
@@ -117,6 +127,9 @@ fn lose_of_gpu(gpu: &mut GpuEvidence, what: u8) {
         }
         72 => gpu.xid = None,
         85 => gpu.product = None,
+        96 => gpu.clock_events = None,
+        97 => halve(&mut gpu.clock_events, 60.0),
+        98 => gpu.weights = None,
         _ => {}
     }
 }
@@ -165,7 +178,11 @@ fn lose_of_server(server: &mut ServerEvidence, what: u8) {
         33 => halve(&mut server.waiting, 1_000.0),
         34 => halve(&mut server.kv, 1.0),
         35 => halve(&mut server.progress, 1_000.0),
-        36 => [27, 28, 29, 30, 31, 53, 54, 55].into_iter().for_each(|what| lose_of_server(server, what)),
+        36 => {
+            for what in [27, 28, 29, 30, 31, 53, 54, 55, 88, 90, 92, 94] {
+                lose_of_server(server, what);
+            }
+        }
         53 => server.queue_seconds = None,
         54 => {
             let lost = server.first_token_lost || server.first_token_seconds.is_some();
@@ -176,6 +193,14 @@ fn lose_of_server(server: &mut ServerEvidence, what: u8) {
         57 => halve(&mut server.first_token_seconds, 100.0),
         58 => halve(&mut server.whole_seconds, 100.0),
         59 => halve(&mut server.batch, 1_000.0),
+        88 => server.preemptions = None,
+        89 => lose_more(&mut server.preemptions, 1_000.0),
+        90 => server.prompt_spread = None,
+        91 => lose_more(&mut server.prompt_spread, 1_000.0),
+        92 => server.output_tokens = None,
+        93 => lose_more(&mut server.output_tokens, 1e6),
+        94 => server.output_cap = None,
+        95 => lose_more(&mut server.output_cap, 1e6),
         _ => {}
     }
 }
@@ -215,7 +240,7 @@ fn lose_of_own(own: &mut OwnEvidence, what: u8) {
 }
 
 /// How many kinds of loss there are.
-const LOSSES: u8 = 88;
+const LOSSES: u8 = 99;
 
 /// A lone workload, one that is free to shrink or any. Its last pool has no maximum: where none may take the last
 /// replica, a smaller number finds no place.
@@ -309,7 +334,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// SMs, memory bandwidth, tensor pipe, power, KV cache, answers, work and steps speak against causes, or tell where they
-    /// are low. Kills: a judge that does not ask `hides`, `NEARLY_NONE` that is none.
+    /// are low. Kills: a judge that does not ask `hides`.
     #[test]
     fn a_source_that_speaks_against_causes_lets_nothing_pass_by_its_loss(seen in any_evidence()) {
         if !refuses(judge(&seen).lean) {
@@ -324,6 +349,41 @@ proptest! {
     }
 }
 
+/// What only servers tell of their requests. Each fires in the generator, as another test shows.
+const TOLD: [RuleName; 3] = [RuleName::GenerationCapTooHigh, RuleName::KvPressure, RuleName::Padding];
+/// The count of what runs, alone or with all that a server says: a server that has it forms its batches while it runs.
+const RUNNING: [u8; 2] = [27, 36];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Kills: a cap, a spread or preemptions compared by their mean or their `high`; a batch that need not be there; a cap
+    /// over the tokens of the shortest answers; `most_servers` over those that say something.
+    #[test]
+    fn no_loss_makes_padding_a_cap_or_a_full_cache_show(seen in told_evidence()) {
+        if is_blind(&seen) {
+            return Ok(());
+        }
+        let before = judge(&seen);
+        let shows = |opinion: &Opinion, rule| opinion.findings.iter().any(|finding| finding.rule == rule);
+        let all = seen.gpus.len().max(1);
+        for (what, of) in (0..LOSSES).flat_map(|what| [(what, 0..1), (what, 1..all), (what, 0..7)]) {
+            let mut fewer = seen.clone();
+            of.clone().for_each(|which| lose_evidence(&mut fewer, what, which));
+            let after = judge(&fewer);
+            for rule in TOLD.into_iter().filter(|rule| *rule != RuleName::Padding || !RUNNING.contains(&what)) {
+                prop_assert!(shows(&before, rule) || !shows(&after, rule), "{rule}: {what} of {of:?}\n{fewer:#?}");
+            }
+        }
+    }
+}
+
+/// Without GPUs that can be trusted nothing is advised; a loss may end a contradiction.
+fn is_blind(seen: &Evidence) -> bool {
+    let own = seen.attributable();
+    RULES.iter().any(|rule| rule.name() == RuleName::DataInvalid && matches!(rule.judge(&own), Says::Invalid(_)))
+}
+
 /// A property over evidence that is never refused would prove nothing.
 #[test]
 fn the_generator_makes_refusals_to_lose() {
@@ -332,6 +392,31 @@ fn the_generator_makes_refusals_to_lose() {
     let refused = seen.filter(|seen| refuses(judge(seen).lean)).count();
 
     assert!((100..900).contains(&refused), "{refused} of 1000");
+}
+
+/// Nor would one over a rule that never finds anything: each finds something, and more than once.
+#[test]
+fn the_generator_makes_every_rule_fire() {
+    let mut runner = TestRunner::deterministic();
+    let judged = (0..4_000).map(|_| judge(&any_evidence().new_tree(&mut runner).unwrap().current()));
+    let mut fired: BTreeMap<RuleName, u32> = BTreeMap::new();
+    let mut gaps = [0_u32; 4];
+    for opinion in judged {
+        opinion.findings.iter().for_each(|finding| *fired.entry(finding.rule).or_default() += 1);
+        match opinion.lean {
+            Lean::Unknown(Gap::NoWarmReplica) => gaps[0] += 1,
+            Lean::Unknown(Gap::GpusUnseen { .. }) => gaps[1] += 1,
+            Lean::Unknown(Gap::Contradiction { .. }) => gaps[2] += 1,
+            Lean::Unknown(Gap::TooShort { .. }) => gaps[3] += 1,
+            _ => {}
+        }
+    }
+
+    // `DataInvalid` finds nothing: it leaves no verdict.
+    let silent = RULES.iter().map(|rule| rule.name()).filter(|rule| *rule != RuleName::DataInvalid);
+    let silent: Vec<_> = silent.filter(|rule| fired.get(rule).is_none_or(|times| *times < 8)).collect();
+    assert_eq!(silent, [], "{fired:?}");
+    assert!(gaps.iter().all(|times| *times >= 8), "{gaps:?}");
 }
 
 fn refuses(lean: Lean) -> bool {

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::{EvidenceConfig, TrainerNames};
 use wellfed_engine::evidence::GpuEvidence;
 use wellfed_engine::judge;
-use wellfed_engine::opinion::{Gap, Lean};
+use wellfed_engine::opinion::{Gap, Lean, Weight};
 use wellfed_engine::rules::RuleName;
 
 /// A GPU that does little all the time: half an hour of it refuses, if it is believed.
@@ -95,7 +95,7 @@ fn dcgm_exporter_655_no_question_and_no_rule_joins_by_labels_or_knows_a_host() {
 }
 
 #[test]
-fn golden_11_dcgm_exporter_138_150_411_342_labels_that_are_missing_in_two_of_ten_looks_are_missing_samples() {
+fn g11_dcgm_exporter_138_150_411_342_labels_that_are_missing_in_two_of_ten_looks_are_missing_samples() {
     let bare = [("UUID", "g"), ("gpu", "0")];
     let missing_in = |looks: i64| {
         at_limit(move |minute| {
@@ -107,6 +107,56 @@ fn golden_11_dcgm_exporter_138_150_411_342_labels_that_are_missing_in_two_of_ten
 
     assert_eq!([0, 2].map(missing_in), [Lean::Refuse(RuleName::DataLoader); 2]);
     assert_eq!([3, 6].map(missing_in), [UNSEEN; 2]);
+}
+
+/// The other half of G11: GPUs by dynamic resource allocation. The series bear the pod, but nothing tells how many GPUs are
+/// its own; the workload is not accepted as such, and of a pod that is left from another template there is no verdict.
+#[test]
+fn g11_dcgm_exporter_411_of_a_pod_whose_gpus_come_by_a_claim_there_is_no_verdict() {
+    let lean = |gpus: u32| {
+        let mut workload = watched(0, &[("a", -60)]);
+        workload.pods[0].gpus = gpus;
+        let looks = (1..=10).map(|minute| labelled(minute, &STARVED, &OF_A));
+        judge(&history(looks.collect()).evidence(&workload).unwrap()).lean
+    };
+
+    assert_eq!(lean(0), Lean::Unknown(Gap::NoWarmReplica));
+    assert!(matches!(lean(1), Lean::Refuse(_)), "the control: the same series of a pod that asks by a resource");
+    assert_eq!(
+        wellfed_engine::explain::gap(Gap::NoWarmReplica),
+        "no replica is Ready and past its warm-up (one whose GPUs come by a ResourceClaim does not count)"
+    );
+}
+
+/// The device plugin marks one of the pods that share a card, or none, and so does the exporter. The XID is the card's: it
+/// is told of the pod whose series shows it, as a hint, and refuses neither.
+#[test]
+fn k8s_device_plugin_1929_an_xid_of_a_shared_card_is_a_hint_about_the_pod_whose_series_shows_it() {
+    let busy = [(Metric::Engine, 0.95), (Metric::Sm, 0.7), (Metric::Tensor, 0.4)];
+    let names = ["a", "b", "c", "d"];
+    let looks = (1..=10).map(|minute| {
+        let mut slice = Slice::ending(at(minute));
+        for pod in names {
+            // The first two share a card; the others have their own.
+            let gpu = if matches!(pod, "a" | "b") { "shared" } else { pod };
+            let labels = [("namespace", "demo"), ("pod", pod), ("UUID", gpu)];
+            for (metric, value) in busy {
+                slice.take(metric, vec![row(value, &labels)]);
+            }
+            if pod == "a" {
+                slice.take(Metric::Xid, vec![row(if minute < 5 { 0.0 } else { 79.0 }, &labels)]);
+            }
+        }
+        slice
+    });
+    let seen = history(looks.collect()).evidence(&watched(0, &names.map(|name| (name, -60)))).unwrap();
+    let told: Vec<_> = seen.gpus.iter().map(|gpu| (gpu.shared, gpu.xid)).collect();
+
+    assert_eq!(told, [(true, Some(79)), (true, None), (false, None), (false, None)]);
+    let opinion = judge(&seen);
+    let found: Vec<_> = opinion.findings.iter().map(|finding| (finding.rule, finding.weight)).collect();
+    assert_eq!(opinion.lean, Lean::Allow);
+    assert!(found.contains(&(RuleName::Straggler, Weight::Advice)), "{found:?}");
 }
 
 #[test]
@@ -208,7 +258,7 @@ fn dcgm_80_what_a_mig_instance_s_board_does_is_nobody_s() {
 }
 
 #[test]
-fn golden_03_dcgm_exporter_272_577_dcgm_80_152_a_value_out_of_range_is_dropped_and_the_rest_is_judged() {
+fn g3_dcgm_exporter_272_577_dcgm_80_152_a_value_out_of_range_is_dropped_and_the_rest_is_judged() {
     let instance = [&OF_A[..], &[("GPU_I_ID", "3"), ("GPU_I_PROFILE", "3g.40gb")]].concat();
     let values = [(Metric::Sm, 1.3), (Metric::Engine, 0.8), (Metric::Dram, 0.5)];
     let look = |minute| labelled(minute, &values, &instance);
@@ -356,7 +406,8 @@ fn two_series_of_one_gpu_count_once_and_the_busier_counts() {
 }
 
 #[test]
-fn vllm_18354_29330_llm_d_509_the_kv_cache_is_asked_for_by_both_of_its_names() {
+fn vllm_18354_29330_llm_d_509_gateway_api_inference_extension_1905_inference_perf_277_the_kv_cache_is_asked_for_by_both_of_its_names()
+ {
     let asked = Metric::Kv.query("60s", &EvidenceConfig::default()).unwrap();
     let place = |name: &str| asked.find(name).unwrap_or_else(|| panic!("{name} is not in {asked}"));
 
