@@ -23,6 +23,8 @@ const fn of(gpu: Gauges) -> Replica {
 
 const CASE: Case = Case { name: "idle", class: "Inference", replicas: &[of(IDLE); 2], labels: Labels::Honoured };
 
+const AT_WORK: [Replica; 2] = [of(BUSY); 2];
+
 /// Once it is told nothing more is written, until something changes; demand that comes changes no finding.
 #[tokio::test(flavor = "multi_thread")]
 async fn truth_row_1_a_service_that_idles_at_its_minimum_is_told_once_what_that_costs() -> anyhow::Result<()> {
@@ -53,7 +55,7 @@ async fn truth_row_1_a_service_that_idles_at_its_minimum_is_told_once_what_that_
         let still = stage.finding("idle", "Underused").await?;
         ensure!((&still.state, still.since) == (&idle.state, idle.since), "{still:?}, and before {idle:?}");
 
-        stage.becomes("idle", &[of(BUSY); 2]);
+        stage.becomes("idle", &AT_WORK);
         stage.until_told("idle", "FindingClosed", "Underused has not shown in the last evaluations").await?;
         let opened = stage.events("idle").await?;
         let opened = opened.iter().filter(|event| event.reason.as_deref() == Some("FindingOpened"));

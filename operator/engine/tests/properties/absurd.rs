@@ -207,7 +207,8 @@ fn shown(opinion: &Opinion, scenario: &Scenario) -> Result<(), TestCaseError> {
     let figures = opinion.facts.figures;
     let offers = [offer("a", Some(81_559), 3.4), offer("b", None, figures.activity.unwrap_or(f64::NAN))];
     let costed = Costed { policy: &policy, replicas: &[Replicas(4)], wanted: Replicas(8), offers: &offers };
-    let seen = Seen { activity: figures.activity, peak: figures.memory, from: Some(Replicas(2)) };
+    let seen =
+        Seen { activity: figures.activity, peak: figures.memory, from: Some(Replicas(2)), demand: opinion.demand };
     for finding in &opinion.findings {
         prop_assert!(!explain::measured(finding).is_empty());
         prop_assert!(savings(finding.rule, seen, &costed).is_none_or(|saved| !saved.sentence().is_empty()));

@@ -82,7 +82,7 @@ proptest! {
             return Ok(());
         }
         let mut slices = sliced(&seen, into);
-        slices.lose(Sources::of(&seen).of_gpus());
+        slices.lose(Sources::of(&seen).without_pods());
 
         prop_assert!(!refuses(&slices), "{:?} → {:?}\n{slices:#?}", judge(&seen).lean, judge(&slices).lean);
     }

@@ -148,7 +148,7 @@ proptest::proptest! {
                 pressure(minute, Some(io).filter(|_| io_stays), Some(iowait).filter(|_| iowait_stays))
             };
             // Demand came after the first look, of which it is known only that it was there.
-            let watching = Watched { since: at(1), ..on_node(true) };
+            let watching = Watched { since: Some(at(1)), ..on_node(true) };
             judge(&watched_as(&vec![watching; 10], (1..=10).map(look).collect())).lean
         };
         let refuses = |lean| matches!(lean, Lean::Refuse(_));
