@@ -13,7 +13,8 @@ pub struct Gate {
     /// Whether a refusal holds the number. Default: Enforce.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<GateMode>,
-    /// How much of the past is judged, since demand exceeded its target. Default: 10m for Inference, 30m otherwise.
+    /// How much of the past is judged, since demand exceeded its target; at least three looks (the operator's
+    /// `--evidence-interval`, 60s unless it is told another). Default: 10m for Inference, 30m otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<GoDuration>,
     /// How long a replica is not judged after it turned Ready. Default: 5m.

@@ -7,7 +7,7 @@ use wellfed_engine::rules::Thresholds;
 fn settings(gate: &Value) -> Settings {
     let prometheus = json!([{ "name": "default", "url": "http://localhost:9090" }]);
     let config = serde_json::from_value(json!({ "prometheus": prometheus, "gate": gate })).unwrap();
-    Settings { config, spacing: SignedDuration::from_secs(30) }
+    Settings { config, evidence_interval: SignedDuration::from_mins(1) }
 }
 
 fn signal(name: &str, role: &str) -> Value {
@@ -71,6 +71,33 @@ fn thresholds_that_are_unknown_or_impossible_are_refused_where_they_stand() {
         impossible,
         "spec.gate.thresholds.busyFrom: 70 is no share; write one from 0 to 1, such as \"700m\" for 70 %"
     );
+}
+
+#[test]
+fn a_window_of_too_few_looks_is_refused_with_what_to_write() {
+    let windowed = |window: &'static str| move |spec: &mut Value| spec["gate"] = json!({ "window": window });
+
+    assert_eq!(
+        refused(windowed("30s")),
+        "spec.gate.window: 30s is too short: GPUs are looked at once each 1m (the operator's --evidence-interval), and a \
+         window needs 3 looks; write 3m or more, or leave it out"
+    );
+    let window = |window| read(windowed(window), &json!({})).ok().map(|intent| intent.policy.gate.window);
+    assert_eq!([window("179s"), window("3m")], [None, Some(MINUTE * 3)]);
+}
+
+#[test]
+fn a_default_window_has_looks_enough_however_far_apart_they_are() {
+    let every = |seconds| Settings { evidence_interval: SignedDuration::from_secs(seconds), ..settings(&json!({})) };
+    let read = |seconds| {
+        let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "chat" });
+        let spec = json!({ "maxReplicas": 4, "scaleTargetRef": target, "signals": [] });
+        let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &every(seconds)).ok();
+        intent.map(|intent| (intent.policy.gate.window, intent.policy.gate.spacing))
+    };
+
+    assert_eq!(read(3), Some((MINUTE * 10, SignedDuration::from_millis(1_500))));
+    assert_eq!(read(600), Some((MINUTE * 30, MINUTE * 5)));
 }
 
 #[test]
