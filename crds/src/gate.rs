@@ -32,6 +32,20 @@ pub struct Gate {
     #[schemars(extend("maxProperties" = 128))]
     pub thresholds: BTreeMap<String, Quantity>,
 }
+    /// Rules that only advise, or are not asked, by name, such as `DataLoader: Advise`. A rule that is not named is as the
+    /// mode says. `docs/findings` has a page for each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 64))]
+    pub rules: BTreeMap<String, RuleStance>,
+}
+
+/// What becomes of one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RuleStance {
+    /// What it refuses is only said.
+    Advise,
+    /// It is not asked.
+    Off,
 
 /// Whether a refusal holds the number. Default: Enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

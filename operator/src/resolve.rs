@@ -271,7 +271,8 @@ mod tests {
             "signals": [{ "name": "replicas", "source": { "scale": {} } }],
             "pools": [{ "name": "t4" }],
         });
-        let settings = Settings { config: crate::config::Config::default(), evidence_interval: SignedDuration::from_mins(1) };
+        let settings =
+            Settings { config: crate::config::Config::default(), evidence_interval: SignedDuration::from_mins(1) };
         let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
         resolve(&intent, "demo", catalog, peak).ok().unwrap()
     }

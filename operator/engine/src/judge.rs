@@ -6,6 +6,7 @@ use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rules::{Certainty, RULES, Rule, RuleName, Says};
+use crate::stance::Stance;
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
@@ -73,9 +74,18 @@ fn attributable(seen: &Evidence) -> Option<Evidence> {
     seen.is_shared().then(|| seen.attributable())
 }
 
+/// What a rule says, as far as the workload's owner lets it.
+fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
+    match seen.gate.stances.of(rule.name()) {
+        None => attributed(rule, seen, own),
+        Some(Stance::Advise) => attributed(rule, seen, own).advised(),
+        Some(Stance::Off) => Says::NotMine,
+    }
+}
+
 /// What only shows with shared GPUs, or with what the pods on them count, may be another pod's doing: it advises, and
 /// supports nothing. A refusal takes both: the whole, and what is the workload's alone.
-fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
+fn attributed(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
     let Some(own) = own else { return rule.judge(seen) };
     match (rule.judge(own), rule.judge(seen)) {
         (alone, whole) if alone.refuses() && !whole.refuses() => whole,

@@ -196,6 +196,9 @@ pub struct GatePolicy {
     pub on_unknown: OnUnknown,
     /// What the rules compare with.
     pub thresholds: crate::rules::Thresholds,
+    /// Rules that only advise, or are not asked.
+    #[serde(default)]
+    pub stances: crate::stance::Stances,
 }
 
 /// Whether a refusal holds the number.

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use wellfed_engine::evidence::{Evidence, ServerEvidence, Sources, TrainerEvidence};
 use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
 use wellfed_engine::rules::Thresholds;
+use wellfed_engine::stance::Stances;
 
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
@@ -64,6 +65,7 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             warm_up: MINUTE * 2,
             on_unknown: OnUnknown::Hold,
             thresholds: Thresholds::default(),
+            stances: Stances::default(),
         },
         since: at(since),
         pods: pods

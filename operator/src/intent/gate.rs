@@ -5,9 +5,10 @@ use crate::evidence::LONGEST;
 use crate::overrides::{self, OverrideError};
 use crate::refusal::RefusalReason;
 use jiff::SignedDuration;
-use wellfed_crds::{Class, Gate, GoDuration};
+use wellfed_crds::{Class, Gate, GoDuration, RuleStance};
 use wellfed_engine::policy::{self, GatePolicy};
 use wellfed_engine::rules::Thresholds;
+use wellfed_engine::stance::{Stance, Stances};
 
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
@@ -44,11 +45,31 @@ impl Reader<'_> {
                 Some(wellfed_crds::OnUnknown::Hold) => policy::OnUnknown::Hold,
             },
             thresholds: self.thresholds(&gate),
+            stances: self.stances(&gate),
         }
     }
 
+    fn stances(&mut self, gate: &Gate) -> Stances {
+        let mut all = Stances::default();
+        for (name, stance) in &gate.rules {
+            match overrides::rule(name) {
+                Ok(rule) => all = all.with(rule, stance_of(*stance)),
+                Err(error) => {
+                    let path = format!("spec.gate.rules.{name}");
+                    self.refuse(path, RefusalReason::UnknownRule, error.to_string());
+                }
+            }
+        }
+        all
+    }
+
     /// A window within which there are looks enough.
-    fn window(&mut self, set: Option<&GoDuration>, default: SignedDuration, shortest: SignedDuration) -> SignedDuration {
+    fn window(
+        &mut self,
+        set: Option<&GoDuration>,
+        default: SignedDuration,
+        shortest: SignedDuration,
+    ) -> SignedDuration {
         const PATH: &str = "spec.gate.window";
         let window = self.duration(PATH, set, default, (SECOND, LONGEST));
         if window < shortest {
@@ -79,5 +100,12 @@ impl Reader<'_> {
             }
         }
         all
+    }
+}
+
+const fn stance_of(stance: RuleStance) -> Stance {
+    match stance {
+        RuleStance::Advise => Stance::Advise,
+        RuleStance::Off => Stance::Off,
     }
 }

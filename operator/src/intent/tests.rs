@@ -2,7 +2,8 @@ use super::*;
 use serde_json::{Value, json};
 use wellfed_crds::Better;
 use wellfed_engine::policy::Target;
-use wellfed_engine::rules::Thresholds;
+use wellfed_engine::rules::{RuleName, Thresholds};
+use wellfed_engine::stance::Stance;
 
 fn settings(gate: &Value) -> Settings {
     let prometheus = json!([{ "name": "default", "url": "http://localhost:9090" }]);
@@ -70,6 +71,35 @@ fn thresholds_that_are_unknown_or_impossible_are_refused_where_they_stand() {
     assert_eq!(
         impossible,
         "spec.gate.thresholds.busyFrom: 70 is no share; write one from 0 to 1, such as \"700m\" for 70 %"
+    );
+}
+
+#[test]
+fn rules_are_overruled_by_name() {
+    let change = |spec: &mut Value| spec["gate"] = json!({ "rules": { "DataLoader": "Advise", "Underused": "Off" } });
+
+    let stances = read(change, &json!({})).ok().unwrap().policy.gate.stances;
+
+    assert_eq!(
+        stances.iter().collect::<Vec<_>>(),
+        [(RuleName::DataLoader, Stance::Advise), (RuleName::Underused, Stance::Off)]
+    );
+}
+
+#[test]
+fn a_rule_that_is_unknown_or_no_cause_is_refused_where_it_stands() {
+    let overruled = |rule: &'static str| refused(move |spec| spec["gate"] = json!({ "rules": { rule: "Off" } }));
+
+    let unknown = overruled("dataloadr");
+    assert!(
+        unknown.starts_with("spec.gate.rules.dataloadr: no rule \"dataloadr\"; the nearest are DataLoader, "),
+        "{unknown}"
+    );
+    assert!(unknown.ends_with("docs/findings has a page for each"), "{unknown}");
+    assert_eq!(
+        overruled("DataInvalid"),
+        "spec.gate.rules.DataInvalid: DataInvalid refuses nothing: it says that there is no evidence to judge by; write \
+         gate.onUnknown: Allow to grow without"
     );
 }
 
