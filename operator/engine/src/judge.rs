@@ -53,7 +53,7 @@ pub fn judge(seen: &Evidence) -> Opinion {
 
 /// Without GPUs that can be trusted, what the workload's own software counts still refuses.
 fn blind(gap: Gap, mut findings: Vec<Finding>, seen: &Evidence) -> Opinion {
-    let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.gate.window / 2;
+    let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.least_covered();
     let counts = |finding: &Finding| rule(finding.rule).is_some_and(|rule| !rule.infers());
     findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counts(finding));
     findings.sort_by_key(|finding| certainty(finding.rule));

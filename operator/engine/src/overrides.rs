@@ -49,8 +49,9 @@ impl std::error::Error for ThresholdError {}
 const COUNTS: [&str; 6] =
     ["waiting_from", "preemptions_from", "progress_below", "launching_cores_from", "idle_below", "clock_events_from"];
 
-/// A case on almost no GPUs, or almost no evidence, is no case.
-const LARGE_SHARES: [&str; 2] = ["most", "coverage"];
+/// The least of those for which nothing is no limit: "most" is half at least, a case on almost no evidence is no case, and no
+/// failed exit is no restart loop.
+const LEAST: [(&str, f64); 3] = [("most", 0.5), ("coverage", 0.1), ("restarts_from", 1.0)];
 
 /// No count or rate that means anything is larger.
 const MOST: f64 = 1e15;
@@ -98,7 +99,7 @@ pub fn differences(thresholds: &Thresholds) -> Vec<(String, f64)> {
 
 fn bounds(field: &str, default: f64) -> (f64, f64) {
     let is_share = default <= 1.0 && !COUNTS.contains(&field);
-    let least = if LARGE_SHARES.contains(&field) { 0.1 } else { 0.0 };
+    let least = LEAST.iter().find(|(name, _)| *name == field).map_or(0.0, |(_, least)| *least);
     (least, if is_share { 1.0 } else { MOST })
 }
 
@@ -173,7 +174,9 @@ mod tests {
         let refused = |name, value| set(&Thresholds::default(), name, value).unwrap_err();
 
         assert_eq!(refused("busyFrom", 70.0), ThresholdError::NoShare(70.0));
-        assert_eq!(refused("most", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.1, 1.0) });
+        assert_eq!(refused("most", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.5, 1.0) });
+        assert_eq!(refused("coverage", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.1, 1.0) });
+        assert_eq!(refused("restartsFrom", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (1.0, 1e15) });
         assert_eq!(refused("pcieRxFrom", 1e16), ThresholdError::OutOfBounds { value: 1e16, bounds: (0.0, 1e15) });
         assert!(set(&Thresholds::default(), "waitingFrom", 3.0).is_ok(), "requests are no share");
         assert!(set(&Thresholds::default(), "busyFrom", f64::NAN).is_err());

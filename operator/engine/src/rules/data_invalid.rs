@@ -34,8 +34,7 @@ fn gap(seen: &Evidence) -> Option<Gap> {
             gpus => Gap::Contradiction { gpus },
         });
     }
-    // Half of the window: a burst is judged before a whole window has passed, but not on its first moments.
-    let needed = seen.gate.window / 2;
+    let needed = seen.least_covered();
     (seen.covered < needed).then_some(Gap::TooShort { covered: seen.covered, needed })
 }
 

@@ -14,7 +14,8 @@ const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric:
 /// Both ways of a link.
 const NVLINK: [Metric; 2] = [Metric::NvlinkRx, Metric::NvlinkTx];
 const PCIE: [Metric; 2] = [Metric::PcieRx, Metric::PcieTx];
-/// Samples of a number that stands still before it is called frozen.
+/// Samples of a number that stands still before it is called frozen. Ours, as are the next two: gpu-monitoring-tools#188
+/// and DCGM#56 show such numbers for many minutes.
 const FROZEN_FROM: usize = 3;
 /// Samples at the end that stand still, power too, before the whole exporter is called stuck.
 const STUCK_FROM: usize = 5;
