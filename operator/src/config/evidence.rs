@@ -221,7 +221,7 @@ pub struct ServerNames {
 }
 
 impl ServerNames {
-    fn all(&self) -> [&Vec<String>; 8] {
+    fn all(&self) -> [&Vec<String>; 12] {
         [
             &self.running,
             &self.waiting,
@@ -245,10 +245,18 @@ mod tests {
         Config::parse(&text, "config.yaml".into()).map(|config| config.evidence).map_err(|error| error.to_string())
     }
 
+    /// Gauges of the KV cache in use, 0 to 1.
+    pub kv: Vec<String>,
+    /// Counters of requests that are thrown out of the KV cache.
+    pub preemptions: Vec<String>,
+    /// Tokens of an answer: a histogram or a summary, without `_sum` and `_count`.
+    pub output_tokens: Vec<String>,
+    /// Tokens that a request allows its answer, likewise.
+    pub output_cap: Vec<String>,
     #[test]
     fn names_of_metrics_are_names() {
         for wrong in ["rate(x[1m])", "1st", "", "a-b"] {
-            for (part, field) in [("trainer", "loss"), ("server", "promptTokens")] {
+            for (part, field) in [("trainer", "loss"), ("server", "promptTokens"), ("server", "outputCap")] {
                 let message = parse(&format!("{part}: {{{field}: ['{wrong}']}}")).unwrap_err();
                 assert!(
                     message.contains(&format!("{wrong:?} in evidence.{part}, which is no metric name")),
@@ -258,6 +266,10 @@ mod tests {
         }
     }
 
+            &self.kv,
+            &self.preemptions,
+            &self.output_tokens,
+            &self.output_cap,
     #[test]
     fn labels_are_labels() {
         for (part, text) in [

@@ -87,6 +87,10 @@ impl Metric {
             Self::WholeSeconds => &server.whole_seconds,
             Self::Batch => &server.batch,
             Self::PromptSpread => &server.prompt_tokens,
+            Self::Kv => &server.kv,
+            Self::Preemptions => &server.preemptions,
+            Self::OutputTokens => &server.output_tokens,
+            Self::OutputCap => &server.output_cap,
             _ => &[],
         }
     }
@@ -143,11 +147,11 @@ impl Metric {
                 let beforehand = of_trainer(&known(names::BATCH), window);
                 format!("{beforehand} or {}", of_one_model(&triton, names::INFERENCES))
             }
-            Self::Kv => first(names::KV, |name| {
+            Self::Kv => first(&known(names::KV), |name| {
                 let usage = of_server("avg", "avg_over_time", &[name], window);
                 units::converted(usage, name, Unit::Ratio, units)
             }),
-            Self::Preemptions => server("rate", names::PREEMPTIONS),
+            Self::Preemptions => server("rate", &known(names::PREEMPTIONS)),
             Self::Progress => server("rate", &known(names::PROGRESS)),
             Self::Answers => server("rate", &[names::INFERENCES]),
             Self::QueueSeconds => {
@@ -160,8 +164,8 @@ impl Metric {
             Self::PromptSpread => first(&known(names::PROMPT_TOKENS), |name| {
                 format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window))
             }),
-            Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
-            Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
+            Self::OutputTokens => mean_of(&known(names::OUTPUT_TOKENS), window),
+            Self::OutputCap => mean_of(&known(names::OUTPUT_CAP), window),
             Self::NetworkRx => of_network(names::NETWORK_RX, window),
             Self::NetworkTx => of_network(names::NETWORK_TX, window),
             // Named by the administrator, or of nodes.
@@ -588,6 +592,38 @@ mod tests {
     #[test]
     fn nodes_are_told_apart_by_each_label_that_scraping_gives_and_by_the_configured_one() {
         let config = EvidenceConfig { node_label: Some("host".into()), ..EvidenceConfig::default() };
+    #[test]
+    fn what_an_engine_says_of_its_cache_and_its_answers_can_be_named_too() {
+        let named = |name: &str| vec![name.to_owned()];
+        let server = ServerNames {
+            kv: named("my_kv"),
+            preemptions: named("my_evictions"),
+            output_tokens: named("my_out"),
+            output_cap: named("my_cap"),
+            ..ServerNames::default()
+        };
+        let config = EvidenceConfig { server, ..EvidenceConfig::default() };
+        for (metric, named) in [
+            (Metric::Kv, "avg_over_time(my_kv[60s])"),
+            (Metric::Preemptions, "rate(my_evictions[60s])"),
+            (Metric::OutputTokens, "rate(my_out_sum[60s])"),
+            (Metric::OutputCap, "rate(my_cap_sum[60s])"),
+        ] {
+            let asked = metric.query("60s", &config).unwrap();
+            let first = asked.split(" or ").next().unwrap_or_default();
+            assert!(first.contains(named) && !metric.is_as_recorded(&config), "{asked}");
+        }
+    }
+
+    #[test]
+    fn both_names_of_the_sum_of_nvlink_are_read_in_their_own_units() {
+        let config = with_unit("DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL", Unit::KB);
+        let asked = Metric::NvlinkTx.query("60s", &config).unwrap();
+
+        assert!(asked.contains("(rate(DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL[60s])) * 1000 / 2"), "{asked}");
+        assert!(!asked.contains("BANDWIDTH_TOTAL"), "{asked}");
+    }
+
 
         assert_eq!(
             Metric::Iowait.query("60s", &config).unwrap(),
