@@ -245,6 +245,9 @@ pub struct ContainerEvidence {
     /// workload had the node's GPUs for itself.
     #[serde(default)]
     pub rdma: Option<Span>,
+    /// The node's ports were measured within the last day, and `rdma` is missing now: they may be busy.
+    #[serde(default)]
+    pub rdma_lost: bool,
     /// How often it ended.
     #[serde(default)]
     pub exits: Exits,

@@ -60,7 +60,7 @@ pub struct Thresholds {
     pub stuck_work_below: f64,
     /// Power over the board's limit of a GPU that hangs.
     pub stuck_power_below: f64,
-    /// `NVLink` or `PCIe` traffic over the link's peak beside a GPU that hangs: about none.
+    /// `NVLink`, `PCIe` or RDMA traffic over the link's peak beside a GPU that hangs: about none.
     pub stuck_link_below: f64,
     /// Network traffic of its pod, bytes a second: 5 % of a link of 25 Gb/s.
     pub stuck_network_below: f64,
