@@ -153,7 +153,7 @@ impl Metric {
             }),
             Self::Preemptions => server("rate", &known(names::PREEMPTIONS)),
             Self::Progress => server("rate", &known(names::PROGRESS)),
-            Self::Answers => server("rate", &[names::INFERENCES]),
+            Self::Answers => server("rate", &[names::INFERENCES, names::ANSWERS]),
             Self::QueueSeconds => {
                 format!("{} or {}", mean_of(&known(names::QUEUE_SECONDS), window), triton(names::TRITON_QUEUE, window))
             }
@@ -246,8 +246,11 @@ fn max_of_link(function: &str, name: &str, window: &str) -> String {
 /// no less.
 fn of_nvlink(gauge: &str, window: &str, units: &Units) -> String {
     let gauge = of_link(gauge, None, window);
-    let Some(bytes) = units.get(names::NVLINK_TOTAL).and_then(|unit| units::bytes(*unit)) else { return gauge };
-    format!("{gauge} or {} * {bytes} / 2", max_of_link("rate", names::NVLINK_TOTAL, window))
+    let counted = |name: &&str| {
+        let bytes = units.get(*name).and_then(|unit| units::bytes(*unit))?;
+        Some(format!("{} * {bytes} / 2", max_of_link("rate", name, window)))
+    };
+    [gauge].into_iter().chain(names::NVLINK_TOTAL.iter().filter_map(counted)).collect::<Vec<_>>().join(" or ")
 }
 
 /// What is in use of what can be used.
@@ -590,9 +593,6 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_told_apart_by_each_label_that_scraping_gives_and_by_the_configured_one() {
-        let config = EvidenceConfig { node_label: Some("host".into()), ..EvidenceConfig::default() };
-    #[test]
     fn what_an_engine_says_of_its_cache_and_its_answers_can_be_named_too() {
         let named = |name: &str| vec![name.to_owned()];
         let server = ServerNames {
@@ -624,6 +624,9 @@ mod tests {
         assert!(!asked.contains("BANDWIDTH_TOTAL"), "{asked}");
     }
 
+    #[test]
+    fn nodes_are_told_apart_by_each_label_that_scraping_gives_and_by_the_configured_one() {
+        let config = EvidenceConfig { node_label: Some("host".into()), ..EvidenceConfig::default() };
 
         assert_eq!(
             Metric::Iowait.query("60s", &config).unwrap(),
