@@ -9,7 +9,7 @@ use std::path::Path;
 use wellfed_crds::Quantity;
 use wellfed_engine::rules::Thresholds;
 
-pub use evidence::{EvidenceConfig, EvidenceError, ServerNames, TrainerNames, Unit};
+pub use evidence::{BoardConfig, EvidenceConfig, EvidenceError, ServerNames, TrainerNames, Unit};
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -83,7 +83,7 @@ impl Lane {
         let recorded = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
         // What is taken over more than the time between two looks begins before the look does.
         let lag = recorded + self.config.range(self.interval) - self.interval;
-        let mut history = History::every(self.interval).lagging(lag);
+        let mut history = History::every(self.interval).lagging(lag).knowing(self.config.boards.clone());
         let mut told = Told::default();
         let mut due = tokio::time::interval(self.interval.unsigned_abs());
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -101,8 +101,10 @@ impl Lane {
                     history.hear(&watched, slice.at);
                     history.push(slice, longest(&watched));
                     history.thin(&watched, KEPT);
-                    told.attribution(gpus && shows_none(&watched, &history));
-                    self.verdicts.post(judged(&watched, &history));
+                    let unattributed = gpus && shows_none(&watched, &history);
+                    told.products(history.unknown_products());
+                    told.attribution(unattributed);
+                    self.verdicts.post(judged(&watched, &history, unattributed));
                 }
                 Err(error) => tracing::warn!(%error, "the evidence for the gate can't be read"),
             }

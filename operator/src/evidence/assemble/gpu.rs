@@ -1,7 +1,6 @@
 //! What is known of a pod's GPUs.
 
 use super::{Samples, busier};
-use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
@@ -108,7 +107,7 @@ impl History {
     /// Of a whole board of a known product.
     fn gigabytes(&self, board: Id) -> Option<f64> {
         let whole = !self.boards.name(board).contains('/');
-        self.product(board).filter(|_| whole).and_then(Board::gigabytes)
+        self.product(board).filter(|_| whole).and_then(|product| product.gigabytes)
     }
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
@@ -121,14 +120,16 @@ impl History {
 
     /// Whether its power over a limit was known lately.
     fn knew_power(&self, board: Id) -> bool {
-        self.ever(board, Metric::Power) && (self.ever(board, Metric::PowerLimit) || self.product(board).is_some())
+        self.ever(board, Metric::Power)
+            && (self.ever(board, Metric::PowerLimit)
+                || self.product(board).is_some_and(|product| product.watts.is_some()))
     }
 
     /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.
     fn power(&self, board: Id, samples: &mut Samples<'_>) -> Option<Span> {
         let power = samples.mean(Metric::Power)?;
         let set = samples.mean(Metric::PowerLimit);
-        let by_product = || self.product(board).map(|product| Span::exact(product.watts));
+        let by_product = || self.product(board).and_then(|product| product.watts).map(Span::exact);
         let limit = if self.ever(board, Metric::PowerLimit) { set } else { by_product() };
         power.share_of(limit?)
     }
