@@ -197,11 +197,21 @@ pub fn gap(gap: Gap) -> String {
         Gap::GpusUnseen { seen, expected } => {
             format!("{seen} of {expected} GPUs report all the time; check the exporter and its pod labels")
         }
-        Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
-        Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
-        Gap::SourceLost { rule, source } => {
-            format!("{rule} may hold: {source}, which was seen within the last day and would tell, is missing")
-        }
+        Gap::Unattributed { expected } => format!(
+            "GPUs report, and no series carries a pod of this workload, which has {expected}: give the exporter access to the \
+             kubelet's pod resources, and let the scrape keep its pod labels"
+        ),
+        Gap::Contradiction { gpus } => format!(
+            "at {gpus} GPUs counters contradict each other, or power is missing: restart the exporter, and see that it sends \
+             power"
+        ),
+        Gap::DataWaitLost => "the trainer's own count of its wait for data is missing: bring it back \
+                              (evidence.trainer.dataWaitSeconds)"
+            .to_owned(),
+        Gap::SourceLost { rule, source } => format!(
+            "{rule} may hold: {source}, which was seen within the last day and would tell, is missing: bring it back, or wait \
+             a day"
+        ),
         Gap::NoWarmReplica => "no replica is Ready and past its warm-up".to_owned(),
         Gap::Recalled { rule, until } => {
             format!(

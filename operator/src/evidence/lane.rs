@@ -192,8 +192,9 @@ fn shows_none(watched: &[Watched], history: &History) -> bool {
     pods.peek().is_some() && !pods.any(|(namespace, pod)| history.shows_gpus_of(namespace, pod))
 }
 
-fn judged(watched: &[Watched], history: &History) -> Opinions {
-    watched.iter().filter_map(|one| Some((one.uid.clone(), opinion(one, history)?))).collect()
+fn judged(watched: &[Watched], history: &History, unattributed: bool) -> Opinions {
+    let told = |opinion: Opinion| if unattributed { opinion.unattributed() } else { opinion };
+    watched.iter().filter_map(|one| Some((one.uid.clone(), told(opinion(one, history)?)))).collect()
 }
 
 /// None without evidence. A panic over one workload is a bug of ours that must not end the lane for all others.

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use tokio::net::TcpListener;
+use wellfed_engine::opinion::{Gap, Lean};
 
 const ONE: &str = r#"{"status":"success","data":{"resultType":"vector","result":[
         {"metric":{"namespace":"demo","pod":"a","UUID":"g"},"value":[1764460800,"0.5"]}]}}"#;
@@ -145,6 +146,9 @@ fn attribution_is_missing_where_no_pod_that_wants_to_grow_shows_a_gpu_in_the_las
     };
     let two = [watched(0, &[("a", -60)]), watched(0, &[("b", -60)])];
 
+    let lean = |unattributed| judged(&[watched(1, &[("a", -60)])], &seen(&["other"]), unattributed)["u"].lean;
+    assert_eq!(lean(true), Lean::Unknown(Gap::Unattributed { expected: 1 }));
+    assert_eq!(lean(false), Lean::Unknown(Gap::GpusUnseen { seen: 0, expected: 1 }));
     assert!(shows_none(&two, &seen(&["other"])));
     assert!(!shows_none(&two, &seen(&["b"])), "one of them does");
     assert!(!shows_none(&[watched(0, &[])], &seen(&["other"])), "nobody should");
