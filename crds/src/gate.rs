@@ -20,7 +20,8 @@ pub struct Gate {
     /// How long a replica is not judged after it turned Ready. Default: 5m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<GoDuration>,
-    /// A veto ends by itself after this. Default: 30m.
+    /// A veto that no evaluation has confirmed for so long ends by itself; each one that shows its cause renews it.
+    /// Default: 30m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_after: Option<GoDuration>,
     /// What missing evidence means for growth. Default: Allow for Inference, Hold otherwise.
@@ -31,7 +32,6 @@ pub struct Gate {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 128))]
     pub thresholds: BTreeMap<String, Quantity>,
-}
     /// Rules that only advise, or are not asked, by name, such as `DataLoader: Advise`. A rule that is not named is as the
     /// mode says. `docs/findings` has a page for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,6 +46,7 @@ pub enum RuleStance {
     Advise,
     /// It is not asked.
     Off,
+}
 
 /// Whether a refusal holds the number. Default: Enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -50,7 +50,7 @@ pub struct Evidence {
     /// What its warm pods train by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub trainers: Vec<TrainerEvidence>,
-    /// Demand exceeds its target now, and is no lower than when the window began.
+    /// Demand exceeds its target now, and is no more than a tenth lower than when the window began.
     #[serde(default)]
     pub backlog_lasts: bool,
     /// What its own signals say of its work, all replicas together.

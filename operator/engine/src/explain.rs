@@ -193,7 +193,9 @@ pub fn refusal(rule: RuleName) -> String {
 pub fn gap(gap: Gap) -> String {
     match gap {
         Gap::NotAsked => "no evidence since demand exceeded its target".to_owned(),
-        Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
+        Gap::TooShort { covered, needed } => {
+            format!("{} of evidence, {} needed: wait, or shorten gate.window", duration(covered), duration(needed))
+        }
         Gap::GpusUnseen { seen, expected } => {
             format!("{seen} of {expected} GPUs report all the time; check the exporter and its pod labels")
         }

@@ -186,7 +186,7 @@ pub struct GatePolicy {
     pub mode: GateMode,
     /// How much of the past is judged.
     pub window: SignedDuration,
-    /// A veto ends by itself after this.
+    /// A veto that no evaluation has confirmed for so long ends by itself.
     pub expiry: SignedDuration,
     /// Evaluations closer together than this count once.
     pub spacing: SignedDuration,
