@@ -21,7 +21,7 @@ pub use behavior::{Behavior, PolicyType, ScalingPolicy, ScalingRules, SelectPoli
 pub use conditions::{Condition, ConditionStatus};
 pub use crd::{all, yaml_of};
 pub use duration::{DurationError, GoDuration};
-pub use gate::{Gate, GateMode, OnUnknown};
+pub use gate::{Gate, GateMode, OnUnknown, RuleStance};
 pub use model::{Dtype, Model, Params, ParamsError};
 pub use pool::{CapacityType, GpuPool, GpuPoolSpec, GpuShape, PoolLimits};
 pub use quantity::{Quantity, QuantityError};

@@ -71,6 +71,9 @@ pub struct PolicyStatus {
     /// The gate's thresholds that are not as built in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, String>,
+    /// The gate's rules that only advise, or are not asked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, String>,
 }
 
 /// One pool's share.

@@ -64,7 +64,7 @@ struct Cluster {
 impl Cluster {
     fn of(size: usize) -> Self {
         let config = json!({ "prometheus": [{ "name": "default", "url": "http://localhost:9090" }] });
-        let settings = Settings { config: read::<Config>(config), spacing: SignedDuration::from_secs(30) };
+        let settings = Settings { config: read::<Config>(config), evidence_interval: SignedDuration::from_mins(1) };
         let each = |make: fn(usize) -> Value| (0..size).map(make).collect::<Vec<_>>();
         let pods = (0..size).flat_map(|of| (0..PODS_EACH).map(move |number| pod(of, number)));
         let stores = Stores {

@@ -9,7 +9,7 @@ use std::path::Path;
 use wellfed_crds::Quantity;
 use wellfed_engine::rules::Thresholds;
 
-pub use evidence::{EvidenceConfig, EvidenceError, ServerNames, TrainerNames, Unit};
+pub use evidence::{BoardConfig, EvidenceConfig, EvidenceError, ServerNames, TrainerNames, Unit};
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -77,7 +77,9 @@ pub(crate) fn is_name(name: &str) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It can't be read.
-    #[error("the configuration file {path} can't be read: {source}")]
+    #[error(
+        "the configuration file {path} can't be read: {source}: mount it where --config says, readable by the operator"
+    )]
     Unreadable {
         /// Where it should be.
         path: String,
@@ -109,7 +111,10 @@ pub enum ConfigError {
         error: EvidenceError,
     },
     /// The evidence is to be read from a server that is not listed.
-    #[error("the configuration file {path} has evidence.endpoint {name:?}, which prometheus does not list")]
+    #[error(
+        "the configuration file {path} has evidence.endpoint {name:?}, which prometheus does not list: write one of its names, \
+         or list it there"
+    )]
     NoEvidence {
         /// Where it is.
         path: String,

@@ -119,7 +119,7 @@ mod tests {
             catalog: &Catalog::default(),
             answers: &Answers::new(),
             opinions: &Opinions::new(),
-            settings: &Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) },
+            settings: &Settings { config: Config::default(), evidence_interval: SignedDuration::from_mins(1) },
             stale_after: SignedDuration::from_mins(2),
             now: Timestamp::UNIX_EPOCH,
         };

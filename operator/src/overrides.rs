@@ -1,10 +1,12 @@
-//! Thresholds of the gate as the configuration file and workloads override them: workload before cluster before built in.
+//! Thresholds of the gate as the configuration file and workloads override them, workload before cluster before built in;
+//! and the rules that workloads overrule.
 
 use crate::refusal::nearest;
 use std::collections::BTreeMap;
 use wellfed_crds::{Quantity, QuantityError};
+use wellfed_engine::explain;
 use wellfed_engine::overrides::{self, ThresholdError};
-use wellfed_engine::{explain, rules::Thresholds};
+use wellfed_engine::rules::{RULES, RuleName, Thresholds};
 
 /// Why a threshold can't be overridden.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -23,6 +25,37 @@ pub enum OverrideError {
     /// The value can't be meant.
     #[error("{0}")]
     Impossible(ThresholdError),
+}
+
+/// Why a rule can't be overruled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// There is none of that name.
+    #[error("no rule {name:?}; the nearest are {}; docs/findings has a page for each", near.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Known names that are like it, nearest first.
+        near: Vec<String>,
+    },
+    /// It finds no cause, but evidence that carries no verdict.
+    #[error(
+        "{0} refuses nothing: it says that there is no evidence to judge by; write gate.onUnknown: Allow to grow without"
+    )]
+    NoCause(RuleName),
+}
+
+/// The rule of this name, where it can be overruled.
+pub fn rule(name: &str) -> Result<RuleName, RuleError> {
+    let known: Vec<_> = RULES.iter().map(|rule| (rule.name(), rule.name().to_string())).collect();
+    match known.iter().find(|(_, known)| known == name) {
+        Some((RuleName::DataInvalid, _)) => Err(RuleError::NoCause(RuleName::DataInvalid)),
+        Some((rule, _)) => Ok(*rule),
+        None => {
+            let near = nearest(name, known.iter().map(|(_, known)| known.as_str()), NEAR);
+            Err(RuleError::Unknown { near: near.into_iter().map(str::to_owned).collect(), name: name.to_owned() })
+        }
+    }
 }
 
 /// How many near names are shown.

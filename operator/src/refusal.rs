@@ -38,6 +38,8 @@ pub enum RefusalReason {
     NoGpus,
     /// The gate has no threshold of that name.
     UnknownThreshold,
+    /// The gate has no rule of that name, or none that can be overruled.
+    UnknownRule,
 }
 
 impl fmt::Display for RefusalReason {

@@ -295,7 +295,8 @@ mod tests {
             "signals": [{ "name": "replicas", "source": { "scale": {} } }],
             "pools": [{ "name": "t4" }],
         });
-        let settings = Settings { config: crate::config::Config::default(), spacing: SignedDuration::from_secs(30) };
+        let settings =
+            Settings { config: crate::config::Config::default(), evidence_interval: SignedDuration::from_mins(1) };
         let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &settings).ok().unwrap();
         resolve(&intent, "demo", catalog, peak)
     }

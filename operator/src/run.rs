@@ -49,7 +49,7 @@ pub async fn run(settings: Run) -> anyhow::Result<()> {
         verdicts: readers.verdicts,
         lease: LeaseView::new(holding),
         identity,
-        settings: Settings { config, spacing: settings.evidence_interval / 2 },
+        settings: Settings { config, evidence_interval: settings.evidence_interval },
         stale_after: settings.stale_after,
         metrics,
         probes,

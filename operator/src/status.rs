@@ -83,6 +83,7 @@ fn shown(resolved: &Resolved) -> PolicyStatus {
         scale_down_window: explain::duration(policy.behavior.down.window),
         model: resolved.sizing.as_ref().map(Sizing::summary),
         thresholds: resolved.thresholds.clone(),
+        rules: policy.gate.stances.iter().map(|(rule, stance)| (rule.to_string(), format!("{stance:?}"))).collect(),
     }
 }
 

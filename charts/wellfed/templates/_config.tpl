@@ -32,6 +32,10 @@ evidence:
   units:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  {{- with .Values.evidence.boards }}
+  boards:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- with .Values.evidence.server }}
   server:
     {{- toYaml . | nindent 4 }}

@@ -12,6 +12,7 @@ use wellfed_engine::opinion::Lean;
 use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
 use wellfed_engine::rules::Thresholds;
 use wellfed_engine::span::Span;
+use wellfed_engine::stance::Stances;
 
 const WORKLOADS: usize = 10_000;
 const GPUS: usize = 8;
@@ -192,6 +193,7 @@ fn watched(size: usize) -> Vec<Watched> {
         warm_up: SignedDuration::ZERO,
         on_unknown: OnUnknown::Hold,
         thresholds: Thresholds::default(),
+        stances: Stances::default(),
     };
     let one = |workload: usize| Watched {
         uid: format!("uid-{workload}"),

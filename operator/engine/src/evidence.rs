@@ -59,7 +59,7 @@ pub struct Evidence {
     /// What its warm pods train by their own account, one entry a pod: one that says nothing is listed with nothing.
     #[serde(default)]
     pub trainers: Vec<TrainerEvidence>,
-    /// Demand exceeds its target now, and is no lower than when the window began.
+    /// Demand exceeds its target now, and is no more than a tenth lower than when the window began.
     #[serde(default)]
     pub backlog_lasts: bool,
     /// What its own signals say of its work, all replicas together.
@@ -191,19 +191,26 @@ impl GpuEvidence {
     /// the job hangs in kernels that do nothing.
     fn never_moved(&self) -> bool {
         let profiled = [self.engine, self.tensor, self.dram];
-        let idle = self.util.is_some_and(|util| util.below(0.9));
-        let still = profiled.iter().flatten().all(|value| value.mean < 1e-9);
+        let idle = self.util.is_some_and(|util| util.below(UTIL_AT_WORK));
+        let still = profiled.iter().flatten().all(|value| value.mean < ROUNDING);
         !idle && still && profiled.iter().any(Option::is_some)
     }
 
     /// A GPU that is hardly active draws little more than at rest: power at work beside it tells that the counters went
     /// wrong. Power that was there and is missing may tell so too.
     fn works_unseen(&self) -> bool {
-        let works = self.power.map_or(self.power_lost, |power| !power.below(0.6));
-        works && self.engine.is_some_and(|engine| engine.low < 0.3)
+        let works = self.power.map_or(self.power_lost, |power| !power.below(POWER_AT_WORK));
+        works && self.engine.is_some_and(|engine| engine.low < HARDLY_ACTIVE)
     }
 }
 
+/// Utilisation beside which profiling counters can't all be zero. Source: DCGM#303.
+const UTIL_AT_WORK: f64 = 0.9;
+/// Power over the board's limit that no GPU draws which is hardly active: a tenth more than half of it, since the counters
+/// need not be zero here. Ours, as is the next.
+const POWER_AT_WORK: f64 = 0.6;
+/// Activity of a GPU that may draw little more than at rest.
+const HARDLY_ACTIVE: f64 = 0.3;
 /// What sums of samples may be off.
 const ROUNDING: f64 = 1e-9;
 
@@ -250,6 +257,9 @@ pub struct ContainerEvidence {
     /// workload had the node's GPUs for itself.
     #[serde(default)]
     pub rdma: Option<Span>,
+    /// The node's ports were measured within the last day, and `rdma` is missing now: they may be busy.
+    #[serde(default)]
+    pub rdma_lost: bool,
     /// How often it ended.
     #[serde(default)]
     pub exits: Exits,
@@ -315,9 +325,13 @@ impl Evidence {
     }
 
     fn most(&self, some: usize, all: usize) -> bool {
-        // No case is made on a smaller share than the one that must be seen.
-        let share = self.gate.thresholds.most.max(self.gate.thresholds.coverage);
-        all > 0 && some as f64 >= share * all as f64
+        all > 0 && some as f64 >= self.gate.thresholds.most * all as f64
+    }
+
+    /// What must be covered before a case is made: half of the window. A burst is judged before a whole window has passed,
+    /// but not on its first moments.
+    pub fn least_covered(&self) -> SignedDuration {
+        self.gate.window / 2
     }
 
     /// Whether a whole window is covered, as far as one must be: looks are never exactly as far apart as they should be.

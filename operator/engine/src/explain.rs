@@ -194,18 +194,30 @@ pub fn refusal(rule: RuleName) -> String {
 pub fn gap(gap: Gap) -> String {
     match gap {
         Gap::NotAsked => "no evidence since demand exceeded its target".to_owned(),
-        Gap::TooShort { covered, needed } => format!("{} of evidence, {} needed", duration(covered), duration(needed)),
+        Gap::TooShort { covered, needed } => {
+            format!("{} of evidence, {} needed: wait, or shorten gate.window", duration(covered), duration(needed))
+        }
         Gap::Unanswered { since } => {
             format!("nothing was measured since {}; Prometheus does not answer the gate's questions", moment(since.0))
         }
         Gap::GpusUnseen { seen, expected } => {
             format!("{seen} of {expected} GPUs report all the time; check the exporter and its pod labels")
         }
-        Gap::Contradiction { gpus } => format!("at {gpus} GPUs counters contradict each other, or power is missing"),
-        Gap::DataWaitLost => "the trainer's own count of its wait for data is missing".to_owned(),
-        Gap::SourceLost { rule, source } => {
-            format!("{rule} may hold: {source}, which was seen within the last day and would tell, is missing")
-        }
+        Gap::Unattributed { expected } => format!(
+            "GPUs report, and no series carries a pod of this workload, which has {expected}: give the exporter access to the \
+             kubelet's pod resources, and let the scrape keep its pod labels"
+        ),
+        Gap::Contradiction { gpus } => format!(
+            "at {gpus} GPUs counters contradict each other, or power is missing: restart the exporter, and see that it sends \
+             power"
+        ),
+        Gap::DataWaitLost => "the trainer's own count of its wait for data is missing: bring it back \
+                              (evidence.trainer.dataWaitSeconds)"
+            .to_owned(),
+        Gap::SourceLost { rule, source } => format!(
+            "{rule} may hold: {source}, which was seen within the last day and would tell, is missing: bring it back, or wait \
+             a day"
+        ),
         Gap::NoWarmReplica => {
             let claims = "one whose GPUs come by a ResourceClaim does not count";
             format!("no replica is Ready and past its warm-up ({claims})")

@@ -163,8 +163,9 @@ fn communication_checked(seen: &Evidence) -> bool {
 
 /// One core of one says nothing without throttling.
 fn cpu_checked(seen: &Evidence) -> bool {
+    let enough = |cores: f64| cores >= seen.gate.thresholds.cpu_limit_cores_from;
     let limit = |one: &ContainerEvidence| {
-        one.of_limit().is_some() && (one.throttled.is_some() || one.limit.is_some_and(|cores| cores >= 2.0))
+        one.of_limit().is_some() && (one.throttled.is_some() || one.limit.is_some_and(enough))
     };
     let told = seen.data_wait() != DataWait::Unsure;
     let active = all_gpus(seen, |gpu| gpu.activity().is_some());

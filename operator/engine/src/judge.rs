@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rest::Answers;
 use crate::rules::{Certainty, RULES, Rule, RuleName, Says, rule};
+use crate::stance::Stance;
 
 /// One look at one workload. The same evidence gives the same opinion.
 pub fn judge(seen: &Evidence) -> Opinion {
@@ -67,7 +68,7 @@ fn asked(seen: &Evidence) -> Opinion {
 
 /// Without GPUs that can be trusted, what the workload's own software counts still refuses.
 fn blind(gap: Gap, mut findings: Vec<Finding>, at_rest: Answers, seen: &Evidence) -> Opinion {
-    let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.gate.window / 2;
+    let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.least_covered();
     findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counted(finding.rule));
     findings.sort_by_key(|finding| certainty(finding.rule));
     let lean = findings.first().map_or(Lean::Unknown(gap), |finding| Lean::Refuse(finding.rule));
@@ -88,9 +89,18 @@ fn attributable(seen: &Evidence) -> Option<Evidence> {
     seen.is_shared().then(|| seen.attributable())
 }
 
+/// What a rule says, as far as the workload's owner lets it.
+fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
+    match seen.gate.stances.of(rule.name()) {
+        None => attributed(rule, seen, own),
+        Some(Stance::Advise) => attributed(rule, seen, own).advised(),
+        Some(Stance::Off) => Says::NotMine,
+    }
+}
+
 /// What only shows with shared GPUs, or with what the pods on them count, may be another pod's doing: it advises, and
 /// supports nothing. A refusal takes both: the whole, and what is the workload's alone.
-fn ask(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
+fn attributed(rule: &dyn Rule, seen: &Evidence, own: Option<&Evidence>) -> Says {
     let Some(own) = own else { return rule.judge(seen) };
     match (rule.judge(own), rule.judge(seen)) {
         (alone, whole) if alone.refuses() && !whole.refuses() => whole,

@@ -36,6 +36,7 @@ pub mod rules;
 pub mod savings;
 pub mod sizing;
 pub mod span;
+pub mod stance;
 pub mod steps;
 #[doc(hidden)]
 pub mod testing;

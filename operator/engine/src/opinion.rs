@@ -33,6 +33,20 @@ pub struct Opinion {
     pub facts: Facts,
 }
 
+impl Opinion {
+    /// The same where series of GPUs exist and none of them carries a pod of those that want to grow: it is the labels
+    /// that are missing, not the GPUs.
+    #[must_use]
+    pub fn unattributed(self) -> Self {
+        match self.lean {
+            Lean::Unknown(Gap::GpusUnseen { seen: 0, expected }) => {
+                Self { lean: Lean::Unknown(Gap::Unattributed { expected }), ..self }
+            }
+            _ => self,
+        }
+    }
+}
+
 /// Whether more GPUs would help, on one look.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Lean {
@@ -65,6 +79,11 @@ pub enum Gap {
     GpusUnseen {
         /// GPUs with a believable activity in most of their samples.
         seen: u32,
+        /// GPUs that the pods ask for.
+        expected: u32,
+    },
+    /// GPUs report, and none of their series carries one of the workload's pods.
+    Unattributed {
         /// GPUs that the pods ask for.
         expected: u32,
     },

@@ -49,8 +49,9 @@ impl std::error::Error for ThresholdError {}
 const COUNTS: [&str; 6] =
     ["waiting_from", "preemptions_from", "progress_below", "launching_cores_from", "idle_below", "clock_events_from"];
 
-/// A case on almost no GPUs, or almost no evidence, is no case.
-const LARGE_SHARES: [&str; 2] = ["most", "coverage"];
+/// The least of those for which nothing is no limit: "most" is half at least, a case on almost no evidence is no case, and no
+/// failed exit is no restart loop.
+const LEAST: [(&str, f64); 3] = [("most", 0.5), ("coverage", 0.1), ("restarts_from", 1.0)];
 
 /// A week: what shows for longer showed long ago.
 const MOST_HOURS: (&str, f64) = ("quiet_hours_from", 168.0);
@@ -101,7 +102,7 @@ pub fn differences(thresholds: &Thresholds) -> Vec<(String, f64)> {
 
 fn bounds(field: &str, default: f64) -> (f64, f64) {
     let is_share = default <= 1.0 && !COUNTS.contains(&field);
-    let least = if LARGE_SHARES.contains(&field) { 0.1 } else { 0.0 };
+    let least = LEAST.iter().find(|(name, _)| *name == field).map_or(0.0, |(_, least)| *least);
     let most = match field {
         _ if is_share => 1.0,
         _ if field == MOST_HOURS.0 => MOST_HOURS.1,
@@ -181,7 +182,9 @@ mod tests {
         let refused = |name, value| set(&Thresholds::default(), name, value).unwrap_err();
 
         assert_eq!(refused("busyFrom", 70.0), ThresholdError::NoShare(70.0));
-        assert_eq!(refused("most", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.1, 1.0) });
+        assert_eq!(refused("most", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.5, 1.0) });
+        assert_eq!(refused("coverage", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (0.1, 1.0) });
+        assert_eq!(refused("restartsFrom", 0.0), ThresholdError::OutOfBounds { value: 0.0, bounds: (1.0, 1e15) });
         assert_eq!(refused("pcieRxFrom", 1e16), ThresholdError::OutOfBounds { value: 1e16, bounds: (0.0, 1e15) });
         assert_eq!(
             refused("quietHoursFrom", 169.0),

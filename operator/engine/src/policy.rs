@@ -186,7 +186,7 @@ pub struct GatePolicy {
     pub mode: GateMode,
     /// How much of the past is judged.
     pub window: SignedDuration,
-    /// A veto ends by itself after this.
+    /// A veto that no evaluation has confirmed for so long ends by itself.
     pub expiry: SignedDuration,
     /// Evaluations closer together than this count once.
     pub spacing: SignedDuration,
@@ -196,6 +196,9 @@ pub struct GatePolicy {
     pub on_unknown: OnUnknown,
     /// What the rules compare with.
     pub thresholds: crate::rules::Thresholds,
+    /// Rules that only advise, or are not asked.
+    #[serde(default)]
+    pub stances: crate::stance::Stances,
 }
 
 /// Whether a refusal holds the number.

@@ -63,7 +63,16 @@ fn without_a_verdict_it_says_what_is_missing() {
     assert_eq!(explain::gap(Gap::NotAsked), "no evidence since demand exceeded its target");
     assert_eq!(
         explain::gap(Gap::Contradiction { gpus: 4 }),
-        "at 4 GPUs counters contradict each other, or power is missing"
+        "at 4 GPUs counters contradict each other, or power is missing: restart the exporter, and see that it sends power"
+    );
+    assert_eq!(
+        explain::gap(Gap::Unattributed { expected: 8 }),
+        "GPUs report, and no series carries a pod of this workload, which has 8: give the exporter access to the kubelet's \
+         pod resources, and let the scrape keep its pod labels"
+    );
+    assert_eq!(
+        explain::gap(Gap::TooShort { covered: secs(60), needed: secs(300) }),
+        "1m of evidence, 5m needed: wait, or shorten gate.window"
     );
 }
 

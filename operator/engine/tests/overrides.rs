@@ -1,11 +1,15 @@
-//! Who may let growth pass that the gate holds: a person for a while, and a latency objective step by step.
+//! Who may let growth pass that the gate holds: a person for a while, a latency objective step by step, and whoever
+//! overrules a rule.
 
 use wellfed_engine::decision::{Decision, Reason, Step};
 use wellfed_engine::evidence::ServerEvidence;
-use wellfed_engine::policy::{Class, GateMode, Target};
+use wellfed_engine::gate::Verdict;
+use wellfed_engine::opinion::{Gap, Weight};
+use wellfed_engine::policy::{Class, GateMode, Policy, Target};
 use wellfed_engine::reading::Reading;
 use wellfed_engine::rules::RuleName;
 use wellfed_engine::span::Span;
+use wellfed_engine::stance::Stance;
 use wellfed_engine::testing::{Scenario, WorkloadBuilder, at, broken, latency, server, trainer, unlimited_pool, world};
 use wellfed_engine::units::Replicas;
 
@@ -54,6 +58,58 @@ fn an_override_lets_a_hold_without_a_verdict_pass_too() {
 
     assert_eq!(overridden.number.0, 8);
     assert!(matches!(gate_of(&overridden), Reason::GateOverridden { rule: None, .. }));
+}
+
+fn overruling(rule: RuleName, stance: Stance) -> WorkloadBuilder {
+    train().policy(|policy| policy.gate.stances = policy.gate.stances.with(rule, stance))
+}
+
+#[test]
+fn a_rule_that_may_only_advise_is_shown_and_holds_nothing() {
+    let advise = |policy: &mut Policy| {
+        let all = policy.gate.stances.with(RuleName::DataLoader, Stance::Advise);
+        policy.gate.stances = all.with(RuleName::Underused, Stance::Advise);
+    };
+
+    let decision = world().workload(train().policy(advise)).after(3).decision("vision-train");
+
+    assert_eq!((decision.number.0, decision.findings()), (8, vec![RuleName::DataLoader]));
+    assert_eq!(decision.verdict, Verdict::Allow { by: None });
+    assert!(decision.memory.gate.counts.iter().all(|count| count.weight == Weight::Advice));
+}
+
+/// Advice explains no refusal away, whoever made it advice.
+#[test]
+fn low_use_that_only_advice_explains_is_still_low_use() {
+    let decision = world().workload(overruling(RuleName::DataLoader, Stance::Advise)).after(3).decision("vision-train");
+
+    assert!(matches!(decision.verdict, Verdict::Refuse { rule: RuleName::Underused, .. }), "{:?}", decision.verdict);
+}
+
+/// The unnamed cause takes the place of the named one, as it does where the CPU is idle.
+#[test]
+fn a_rule_that_is_off_says_nothing_and_the_others_judge_without_it() {
+    let decision = |rules: &[RuleName]| {
+        let off = |policy: &mut Policy| {
+            policy.gate.stances = rules.iter().fold(policy.gate.stances, |all, rule| all.with(*rule, Stance::Off));
+        };
+        world().workload(train().policy(off)).after(3).decision("vision-train")
+    };
+
+    let named = decision(&[RuleName::DataLoader]);
+    assert_eq!((named.number.0, named.findings()), (4, vec![RuleName::Underused]));
+    let none = decision(&[RuleName::DataLoader, RuleName::Underused]);
+    assert_eq!((none.number.0, none.findings()), (8, vec![]));
+}
+
+#[test]
+fn a_refusal_that_stands_ends_when_its_rule_is_overruled() {
+    for stance in [Stance::Advise, Stance::Off] {
+        let refused = world().workload(train()).after(3).remembered(true);
+        let overruled = refused.becomes(overruling(RuleName::DataLoader, stance)).later(5);
+
+        assert_eq!(overruled.decision("vision-train").verdict, Verdict::Unknown(Gap::NotAsked), "{stance:?}");
+    }
 }
 
 /// p95 of 500 ms with an objective of 200 ms, and so much of it in the queue.

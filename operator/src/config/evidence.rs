@@ -26,6 +26,8 @@ pub struct EvidenceConfig {
     pub node_label: Option<String>,
     /// The unit of a metric that comes in several, by its name.
     pub units: BTreeMap<String, Unit>,
+    /// What boards can do that are not in the built-in table, or do other than it says, by `modelName`.
+    pub boards: BTreeMap<String, BoardConfig>,
     /// The names of what trainers say of themselves.
     pub trainer: TrainerNames,
     /// Further names of what model servers say of themselves.
@@ -42,10 +44,23 @@ impl Default for EvidenceConfig {
             node_matchers: BTreeMap::new(),
             node_label: None,
             units: BTreeMap::new(),
+            boards: BTreeMap::new(),
             trainer: TrainerNames::default(),
             server: ServerNames::default(),
         }
     }
+}
+
+/// What one product can do; what is left out is as built in, or not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct BoardConfig {
+    /// Peak of one direction of `NVLink`, GB/s: half of what data sheets name.
+    pub nvlink: Option<u32>,
+    /// Peak of one direction of `PCIe`, GB/s.
+    pub pcie: Option<u32>,
+    /// Power limit, watts.
+    pub power: Option<u32>,
 }
 
 /// What a number is counted in. It is said, never guessed: 0.9 may be a busy GPU or an idle one.
@@ -107,6 +122,14 @@ pub enum EvidenceError {
         /// What it may be.
         possible: &'static str,
     },
+    /// A board that can do nothing.
+    #[error(
+        "evidence.boards {product:?} with a 0: write GB/s of one direction and watts, and leave out what it has not"
+    )]
+    NoPeak {
+        /// The product.
+        product: String,
+    },
     /// No duration.
     #[error("evidence.scrapeInterval {text:?}: {reason}")]
     NoDuration {
@@ -127,6 +150,10 @@ impl EvidenceConfig {
             return Err(EvidenceError::NoLabel { part, name: name.clone() });
         }
         self.units.iter().try_for_each(|(name, unit)| units::check(name, *unit))?;
+        let nothing = |board: &BoardConfig| [board.nvlink, board.pcie, board.power].contains(&Some(0));
+        if let Some((product, _)) = self.boards.iter().find(|(_, board)| nothing(board)) {
+            return Err(EvidenceError::NoPeak { product: product.clone() });
+        }
         let Some(text) = &self.scrape_interval else { return Ok(()) };
         match text.to_duration() {
             Ok(duration) if !duration.is_zero() => Ok(()),
@@ -218,10 +245,18 @@ pub struct ServerNames {
     pub batch: Vec<String>,
     /// Lengths of prompts: a histogram, without `_bucket`.
     pub prompt_tokens: Vec<String>,
+    /// Gauges of the KV cache in use, 0 to 1.
+    pub kv: Vec<String>,
+    /// Counters of requests that are thrown out of the KV cache.
+    pub preemptions: Vec<String>,
+    /// Tokens of an answer: a histogram or a summary, without `_sum` and `_count`.
+    pub output_tokens: Vec<String>,
+    /// Tokens that a request allows its answer, likewise.
+    pub output_cap: Vec<String>,
 }
 
 impl ServerNames {
-    fn all(&self) -> [&Vec<String>; 8] {
+    fn all(&self) -> [&Vec<String>; 12] {
         [
             &self.running,
             &self.waiting,
@@ -231,6 +266,10 @@ impl ServerNames {
             &self.whole_seconds,
             &self.batch,
             &self.prompt_tokens,
+            &self.kv,
+            &self.preemptions,
+            &self.output_tokens,
+            &self.output_cap,
         ]
     }
 }
@@ -248,7 +287,7 @@ mod tests {
     #[test]
     fn names_of_metrics_are_names() {
         for wrong in ["rate(x[1m])", "1st", "", "a-b"] {
-            for (part, field) in [("trainer", "loss"), ("server", "promptTokens")] {
+            for (part, field) in [("trainer", "loss"), ("server", "promptTokens"), ("server", "outputCap")] {
                 let message = parse(&format!("{part}: {{{field}: ['{wrong}']}}")).unwrap_err();
                 assert!(
                     message.contains(&format!("{wrong:?} in evidence.{part}, which is no metric name")),
@@ -282,6 +321,15 @@ mod tests {
         assert_eq!((trainer.loss, trainer.quality), (vec!["my:loss".to_owned()], vec!["accuracy".to_owned()]));
         assert_eq!(trainer.throughput, ["training_samples_total"]);
         assert_eq!(trainer.tokens, ["training_tokens_total"]);
+    }
+
+    #[test]
+    fn boards_are_said_by_product() {
+        let config = parse("boards: {NVIDIA B300: {nvlink: 900, power: 1100}}").unwrap();
+
+        assert_eq!(config.boards["NVIDIA B300"], BoardConfig { nvlink: Some(900), pcie: None, power: Some(1_100) });
+        assert!(parse("boards: {NVIDIA B300: {pcie: 0}}").unwrap_err().contains("\"NVIDIA B300\" with a 0"));
+        assert!(parse("boards: {NVIDIA B300: {watts: 9}}").unwrap_err().contains("watts"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::metric::{Metric, Subject};
 use super::numbering::Id;
 use super::table::Row;
 use super::watched::{Watched, WatchedPod};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 pub(super) use trainer::trend_of;
 use wellfed_engine::evidence::{ContainerEvidence, Ended, Evidence, OwnEvidence};
 use wellfed_engine::span::Span;
@@ -72,8 +72,7 @@ impl History {
     /// The evidence on `workload`; none before the first look, and while demand exceeds its target before the first since.
     pub fn evidence(&self, workload: &Watched) -> Option<Evidence> {
         let now = self.now()?;
-        let window = now - workload.gate.window;
-        let from = workload.since.map_or(window, |since| since.max(window));
+        let from = self.counts_from(workload, now);
         let usable: Vec<&Look> = self.looks.iter().filter(|look| self.begins_after(look, from)).collect();
         let mut evidence = Evidence {
             class: workload.class,
@@ -129,8 +128,18 @@ impl History {
         looks.len().max(looks_in(span, self.interval) + 1)
     }
 
+    /// Since when what looks show counts: since demand exceeded its target, and for one window, of whole looks. What looks
+    /// show late makes no window shorter: all of them show it late.
+    fn counts_from(&self, workload: &Watched, now: Timestamp) -> Timestamp {
+        let begun = self.interval - SignedDuration::from_millis(1);
+        let window = covered(looks_in(workload.gate.window + begun, self.interval), self.interval);
+        // A little early is not too early.
+        let window = now - window - self.lag - self.interval / 10;
+        workload.since.map_or(window, |since| since.max(window))
+    }
+
     /// Whether everything in a look is newer than `from`.
-    fn begins_after(&self, look: &Look, from: jiff::Timestamp) -> bool {
+    fn begins_after(&self, look: &Look, from: Timestamp) -> bool {
         self.is_all_after(look.at, from)
     }
 

@@ -1,6 +1,6 @@
 //! The last looks, each covering the time since the one before, in arrays; and what was seen within a day.
 
-use super::boards::{Board, board_of};
+use super::boards::{Board, Boards, board_of};
 use super::bounds::OF_NOTHING;
 use super::inherited::Inherited;
 use super::last_seen::{LastSeen, REMEMBERED};
@@ -43,7 +43,9 @@ pub struct History {
     products: Vec<Option<Id>>,
     /// Products by name, so few that none is forgotten, and the data sheet of each, where there is one.
     models: Numbering,
-    sheets: Vec<Option<&'static Board>>,
+    sheets: Vec<Option<Board>>,
+    /// What the administrator says of products.
+    configured: Boards,
     /// Pods whose wait for storage was measured.
     io_seen: LastSeen,
     users: Users,
@@ -116,6 +118,7 @@ impl History {
             products: Vec::new(),
             models: Numbering::default(),
             sheets: Vec::new(),
+            configured: Boards::new(),
             users: Users::default(),
             said: OwnHistory::default(),
             exporters: HashSet::new(),
@@ -127,6 +130,17 @@ impl History {
     #[must_use]
     pub fn lagging(self, lag: SignedDuration) -> Self {
         Self { lag, ..self }
+    }
+
+    /// The same, where the administrator says this of products.
+    #[must_use]
+    pub fn knowing(self, configured: Boards) -> Self {
+        Self { configured, ..self }
+    }
+
+    /// Products of which neither the table nor the administrator says anything.
+    pub fn unknown_products(&self) -> impl Iterator<Item = &str> {
+        self.models.names().zip(&self.sheets).filter(|(_, sheet)| sheet.is_none()).map(|(name, _)| name)
     }
 
     /// Adds a look, and drops what lies more than `longest` before it. What was not seen for a day is forgotten.
@@ -219,7 +233,7 @@ impl History {
     }
 
     /// What the data sheet of a board says, where its product is in the table.
-    pub(super) fn product(&self, board: Id) -> Option<&'static Board> {
+    pub(super) fn product(&self, board: Id) -> Option<Board> {
         self.sheets.get(self.model(board)? as usize).copied().flatten()
     }
 
@@ -269,7 +283,8 @@ impl History {
         self.products.resize(self.boards.len(), None);
         for (board, model) in &slice.products {
             let model = self.models.id(slice.models.name(*model));
-            self.sheets.extend(self.models.names().skip(self.sheets.len()).map(board_of));
+            let new = self.models.names().skip(self.sheets.len()).map(|name| board_of(name, &self.configured));
+            self.sheets.extend(new.collect::<Vec<_>>());
             self.products[boards[*board as usize] as usize] = Some(model);
         }
         let all = self.pods.len();

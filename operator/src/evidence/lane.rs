@@ -83,7 +83,7 @@ impl Lane {
         let recorded = if self.config.recorded { recorded::oldest(self.interval) } else { SignedDuration::ZERO };
         // What is taken over more than the time between two looks begins before the look does.
         let lag = recorded + self.config.range(self.interval) - self.interval;
-        let mut history = History::every(self.interval).lagging(lag);
+        let mut history = History::every(self.interval).lagging(lag).knowing(self.config.boards.clone());
         let mut told = Told::default();
         let mut due = tokio::time::interval(self.interval.unsigned_abs());
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -102,6 +102,7 @@ impl Lane {
         let astray = self.endpoint.astray(self.deadline).await.unwrap_or_default();
         let looked = self.look(now, astray, told).await;
         let watched = by_our_clock(&self.watched.borrow(), astray);
+        let mut unattributed = false;
         match looked {
             Ok(slice) => {
                 told.look(&slice, &self.shown);
@@ -110,7 +111,9 @@ impl Lane {
                 history.hear(&watched, slice.at);
                 history.push(slice, longest(&watched));
                 history.thin(&watched, KEPT);
-                told.attribution(gpus && shows_none(&watched, history));
+                unattributed = gpus && shows_none(&watched, history);
+                told.products(history.unknown_products());
+                told.attribution(unattributed);
             }
             Err(error) => {
                 tracing::warn!(%error, "the evidence for the gate can't be read");
@@ -118,7 +121,7 @@ impl Lane {
             }
         }
         told.answered_last(history.last_answer(), now, &self.shown);
-        self.verdicts.post(judged(&watched, history));
+        self.verdicts.post(judged(&watched, history, unattributed));
     }
 
     /// Asks for everything that is `now`, by a clock that is so much ahead of ours. What has no answer spoils its own metric;
@@ -217,8 +220,9 @@ fn shows_none(watched: &[Watched], history: &History) -> bool {
     pods.peek().is_some() && !pods.any(|(namespace, pod)| history.shows_gpus_of(namespace, pod))
 }
 
-fn judged(watched: &[Watched], history: &History) -> Opinions {
-    watched.iter().filter_map(|one| Some((one.uid.clone(), Arc::new(opinion(one, history)?)))).collect()
+fn judged(watched: &[Watched], history: &History, unattributed: bool) -> Opinions {
+    let told = |opinion: Opinion| Arc::new(if unattributed { opinion.unattributed() } else { opinion });
+    watched.iter().filter_map(|one| Some((one.uid.clone(), told(opinion(one, history)?)))).collect()
 }
 
 /// None without evidence. A panic over one workload is a bug of ours that must not end the lane for all others.

@@ -23,8 +23,9 @@ pub const PCIE_TX: (&str, &str) = ("DCGM_FI_PROF_PCIE_TX_BYTES", "DCGM_FI_PROF_P
 pub const NVLINK_RX: &str = "DCGM_FI_PROF_NVLINK_RX_BYTES";
 /// Bytes a second.
 pub const NVLINK_TX: &str = "DCGM_FI_PROF_NVLINK_TX_BYTES";
-/// Counts both directions of all links, in a unit that depends on version and driver: used where it is configured.
-pub const NVLINK_TOTAL: &str = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL";
+/// Counts both directions of all links, in a unit that depends on version and driver: used where it is configured. The
+/// second since DCGM 4.6.
+pub const NVLINK_TOTAL: &[&str] = &["DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL"];
 /// Lanes in use. A link keeps its width at rest, unlike its generation.
 pub const PCIE_LANES: &[&str] = &["DCGM_FI_DEV_PCIE_LINK_WIDTH"];
 /// Lanes that card and slot have.
@@ -91,6 +92,8 @@ pub const WAITING_BY_REASON: &[&str] = &["vllm:num_requests_waiting_by_reason", 
 pub const BATCH: &[&str] = &["bentoml_runner_adaptive_batch_size"];
 /// Counts requests.
 pub const INFERENCES: &str = "nv_inference_count";
+/// Counts requests that were answered, by why they ended: TensorRT-LLM's own server, which counts no tokens.
+pub const ANSWERS: &str = "trtllm_request_success_total";
 /// Counts executions of a model.
 pub const EXECUTIONS: &str = "nv_inference_exec_count";
 /// 0–1.
@@ -104,8 +107,13 @@ pub const KV: &[&str] = &[
     "trtllm_kv_cache_utilization",
     "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"fraction\"}",
 ];
-/// Counts requests.
-pub const PREEMPTIONS: &[&str] = &["vllm:num_preemptions_total", "vllm_num_preemptions_total"];
+/// Counts requests; `SGLang` calls them retracted.
+pub const PREEMPTIONS: &[&str] = &[
+    "vllm:num_preemptions_total",
+    "vllm_num_preemptions_total",
+    "sglang:num_retracted_requests_total",
+    "sglang_num_retracted_requests_total",
+];
 /// Counts tokens.
 pub const PROGRESS: &[&str] = &[
     "vllm:generation_tokens_total",

@@ -87,6 +87,10 @@ impl Metric {
             Self::WholeSeconds => &server.whole_seconds,
             Self::Batch => &server.batch,
             Self::PromptSpread => &server.prompt_tokens,
+            Self::Kv => &server.kv,
+            Self::Preemptions => &server.preemptions,
+            Self::OutputTokens => &server.output_tokens,
+            Self::OutputCap => &server.output_cap,
             _ => &[],
         }
     }
@@ -143,13 +147,13 @@ impl Metric {
                 let beforehand = of_trainer(&known(names::BATCH), window);
                 format!("{beforehand} or {}", of_one_model(&triton, names::INFERENCES))
             }
-            Self::Kv => first(names::KV, |name| {
+            Self::Kv => first(&known(names::KV), |name| {
                 let usage = of_server("avg", "avg_over_time", &[name], window);
                 units::converted(usage, name, Unit::Ratio, units)
             }),
-            Self::Preemptions => server("rate", names::PREEMPTIONS),
+            Self::Preemptions => server("rate", &known(names::PREEMPTIONS)),
             Self::Progress => server("rate", &known(names::PROGRESS)),
-            Self::Answers => server("rate", &[names::INFERENCES]),
+            Self::Answers => server("rate", &[names::INFERENCES, names::ANSWERS]),
             Self::QueueSeconds => {
                 format!("{} or {}", mean_of(&known(names::QUEUE_SECONDS), window), triton(names::TRITON_QUEUE, window))
             }
@@ -160,8 +164,8 @@ impl Metric {
             Self::PromptSpread => first(&known(names::PROMPT_TOKENS), |name| {
                 format!("{} / {}", quantile_of("0.95", name, window), quantile_of("0.5", name, window))
             }),
-            Self::OutputTokens => mean_of(names::OUTPUT_TOKENS, window),
-            Self::OutputCap => mean_of(names::OUTPUT_CAP, window),
+            Self::OutputTokens => mean_of(&known(names::OUTPUT_TOKENS), window),
+            Self::OutputCap => mean_of(&known(names::OUTPUT_CAP), window),
             Self::NetworkRx => of_network(names::NETWORK_RX, window),
             Self::NetworkTx => of_network(names::NETWORK_TX, window),
             // Named by the administrator, or of nodes.
@@ -242,8 +246,11 @@ fn max_of_link(function: &str, name: &str, window: &str) -> String {
 /// no less.
 fn of_nvlink(gauge: &str, window: &str, units: &Units) -> String {
     let gauge = of_link(gauge, None, window);
-    let Some(bytes) = units.get(names::NVLINK_TOTAL).and_then(|unit| units::bytes(*unit)) else { return gauge };
-    format!("{gauge} or {} * {bytes} / 2", max_of_link("rate", names::NVLINK_TOTAL, window))
+    let counted = |name: &&str| {
+        let bytes = units.get(*name).and_then(|unit| units::bytes(*unit))?;
+        Some(format!("{} * {bytes} / 2", max_of_link("rate", name, window)))
+    };
+    [gauge].into_iter().chain(names::NVLINK_TOTAL.iter().filter_map(counted)).collect::<Vec<_>>().join(" or ")
 }
 
 /// What is in use of what can be used.

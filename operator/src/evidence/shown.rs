@@ -80,6 +80,7 @@ pub struct Told {
     unattributed: bool,
     /// When the first look was tried.
     began: Option<Timestamp>,
+    unknown: BTreeSet<String>,
 }
 
 impl Told {
@@ -130,6 +131,19 @@ impl Told {
             let labels: Vec<_> = schemes.iter().map(|scheme| scheme.label()).collect();
             tracing::info!(?labels, "the labels that carry the pods of GPUs");
             self.schemes = Some(schemes);
+        }
+    }
+
+    /// Tells once of each product of which nothing is known.
+    pub fn products<'a>(&mut self, unknown: impl Iterator<Item = &'a str>) {
+        let new: Vec<_> = unknown.filter(|name| !self.unknown.contains(*name)).map(str::to_owned).collect();
+        if !new.is_empty() {
+            tracing::warn!(
+                products = ?new,
+                "boards whose links, and whose power where the exporter sends no limit, are measured against nothing: say what \
+                 they can do in evidence.boards"
+            );
+            self.unknown.extend(new);
         }
     }
 
@@ -223,6 +237,23 @@ mod tests {
             assert_eq!(lines(&[true, true, true]), 1);
             assert_eq!(lines(&[false, true]), 2);
         });
+    }
+
+    #[test]
+    fn a_product_of_which_nothing_is_known_is_told_once() {
+        let (log, mut told) = (Log::default(), Told::default());
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+
+        tracing::subscriber::with_default(subscriber, || {
+            for looks in [&["NVIDIA X1"][..], &["NVIDIA X1"], &["NVIDIA X1", "NVIDIA X2"], &[]] {
+                told.products(looks.iter().copied());
+            }
+        });
+
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.matches("say what they can do in evidence.boards").count(), 2);
+        assert_eq!((text.matches("NVIDIA X1").count(), text.matches("NVIDIA X2").count()), (1, 1), "{text}");
     }
 
     /// dcgm-exporter #272, #577.

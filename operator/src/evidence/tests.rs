@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use wellfed_engine::evidence::{Evidence, ServerEvidence, Sources, TrainerEvidence};
 use wellfed_engine::policy::{Class, GateMode, GatePolicy, OnUnknown};
 use wellfed_engine::rules::Thresholds;
+use wellfed_engine::stance::Stances;
 
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
@@ -65,6 +66,7 @@ pub(super) fn watched(since: i64, pods: &[(&str, i64)]) -> Watched {
             warm_up: MINUTE * 2,
             on_unknown: OnUnknown::Hold,
             thresholds: Thresholds::default(),
+            stances: Stances::default(),
         },
         since: Some(at(since)),
         pods: pods
@@ -199,6 +201,50 @@ fn what_was_recorded_up_to_a_lag_before_its_look_counts_only_if_all_of_it_is_new
     let seen = |since| lagging.evidence(&watched(since, &[("a", -60)])).map(|evidence| activity(&evidence));
 
     assert_eq!((seen(0), seen(1), seen(2)), (Some(vec![0.25]), Some(vec![0.3]), None));
+}
+
+/// As with `recorded: true`, and with `scrapeInterval: 60s` beside it. Kills: a lag that shortens the window too.
+#[test]
+fn what_looks_show_late_makes_no_window_shorter() {
+    let seen = |lag: i32, window: i32, jitter: i64| {
+        let mut history = History::every(MINUTE).lagging(MINUTE * lag);
+        for minute in 1..=20 {
+            let mut slice = slice(minute, vec![engine("a", "g", 0.9)]);
+            slice.at += SignedDuration::from_millis(jitter * (minute % 2));
+            history.push(slice, SignedDuration::from_hours(2));
+        }
+        let watched = Watched { gate: watching(MINUTE * window).gate, ..watched(0, &[("a", -60)]) };
+        let evidence = history.evidence(&watched).unwrap();
+        (evidence.covered, evidence.covers_a_window())
+    };
+
+    for lag in [0, 2, 3] {
+        for jitter in [-200, 0, 200] {
+            assert_eq!(seen(lag, 10, jitter), (MINUTE * 10, true), "{lag} minutes late, {jitter} ms off");
+            assert_eq!(seen(lag, 3, jitter), (MINUTE * 3, true), "{lag} minutes late, {jitter} ms off");
+        }
+    }
+}
+
+#[test]
+fn a_window_that_ends_within_a_look_takes_the_whole_of_it() {
+    let slices = (1..=20).map(|minute| slice(minute, vec![engine("a", "g", 0.9)])).collect();
+    let watched = Watched { gate: watching(SignedDuration::from_secs(230)).gate, ..watched(0, &[("a", -60)]) };
+
+    let evidence = history(slices).evidence(&watched).unwrap();
+
+    assert_eq!((evidence.covered, evidence.covers_a_window()), (MINUTE * 4, true));
+}
+
+#[test]
+fn what_looks_show_late_is_no_evidence_before_all_of_it_lies_after_the_burst() {
+    let mut late = History::every(MINUTE).lagging(MINUTE * 3);
+    for minute in 1..=20 {
+        late.push(slice(minute, vec![engine("a", "g", 0.9)]), SignedDuration::from_hours(2));
+    }
+    let covered = |since| late.evidence(&watched(since, &[("a", -60)])).map(|evidence| evidence.covered);
+
+    assert_eq!([17, 16, 15].map(covered), [None, Some(MINUTE), Some(MINUTE * 2)]);
 }
 
 #[test]

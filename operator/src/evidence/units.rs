@@ -16,12 +16,12 @@ const SHARE_NAMES: [&[&str]; 8] =
 
 /// Whether `unit` can be that of the metric `name`.
 pub fn check(name: &str, unit: Unit) -> Result<(), EvidenceError> {
-    let possible = if name == names::NVLINK_TOTAL {
+    let possible = if names::NVLINK_TOTAL.contains(&name) {
         AMOUNTS
     } else if shares().any(|share| share == name) {
         SHARES
     } else {
-        let known = shares().chain([names::NVLINK_TOTAL]).collect();
+        let known = shares().chain(names::NVLINK_TOTAL.iter().copied()).collect();
         return Err(EvidenceError::OneUnit { name: name.to_owned(), known });
     };
     if bytes(unit).is_some() == (possible == AMOUNTS) {

@@ -26,7 +26,7 @@ pub struct Watched {
     /// Gigabytes, of 10⁹ bytes, that the weights of its model take on each GPU; none where the model is not declared, or is
     /// split over the replicas.
     pub weights: Option<f64>,
-    /// Demand exceeds its target now, and is no lower than when the window began.
+    /// Demand exceeds its target now, and is no more than a tenth lower than when the window began.
     pub backlog_lasts: bool,
     /// A latency objective is exceeded, and for as long as it says.
     pub slo_breached: bool,

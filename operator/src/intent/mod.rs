@@ -41,8 +41,8 @@ pub struct Intent {
 pub struct Settings {
     /// The Prometheus servers.
     pub config: Config,
-    /// Evaluations of the gate count if they are this far apart.
-    pub spacing: SignedDuration,
+    /// Time between two looks at the gate's evidence.
+    pub evidence_interval: SignedDuration,
 }
 
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);

@@ -2,12 +2,13 @@ use super::*;
 use serde_json::{Value, json};
 use wellfed_crds::Better;
 use wellfed_engine::policy::Target;
-use wellfed_engine::rules::Thresholds;
+use wellfed_engine::rules::{RuleName, Thresholds};
+use wellfed_engine::stance::Stance;
 
 fn settings(gate: &Value) -> Settings {
     let prometheus = json!([{ "name": "default", "url": "http://localhost:9090" }]);
     let config = serde_json::from_value(json!({ "prometheus": prometheus, "gate": gate })).unwrap();
-    Settings { config, spacing: SignedDuration::from_secs(30) }
+    Settings { config, evidence_interval: SignedDuration::from_mins(1) }
 }
 
 fn signal(name: &str, role: &str) -> Value {
@@ -71,6 +72,62 @@ fn thresholds_that_are_unknown_or_impossible_are_refused_where_they_stand() {
         impossible,
         "spec.gate.thresholds.busyFrom: 70 is no share; write one from 0 to 1, such as \"700m\" for 70 %"
     );
+}
+
+#[test]
+fn rules_are_overruled_by_name() {
+    let change = |spec: &mut Value| spec["gate"] = json!({ "rules": { "DataLoader": "Advise", "Underused": "Off" } });
+
+    let stances = read(change, &json!({})).ok().unwrap().policy.gate.stances;
+
+    assert_eq!(
+        stances.iter().collect::<Vec<_>>(),
+        [(RuleName::DataLoader, Stance::Advise), (RuleName::Underused, Stance::Off)]
+    );
+}
+
+#[test]
+fn a_rule_that_is_unknown_or_no_cause_is_refused_where_it_stands() {
+    let overruled = |rule: &'static str| refused(move |spec| spec["gate"] = json!({ "rules": { rule: "Off" } }));
+
+    let unknown = overruled("dataloadr");
+    assert!(
+        unknown.starts_with("spec.gate.rules.dataloadr: no rule \"dataloadr\"; the nearest are DataLoader, "),
+        "{unknown}"
+    );
+    assert!(unknown.ends_with("docs/findings has a page for each"), "{unknown}");
+    assert_eq!(
+        overruled("DataInvalid"),
+        "spec.gate.rules.DataInvalid: DataInvalid refuses nothing: it says that there is no evidence to judge by; write \
+         gate.onUnknown: Allow to grow without"
+    );
+}
+
+#[test]
+fn a_window_of_too_few_looks_is_refused_with_what_to_write() {
+    let windowed = |window: &'static str| move |spec: &mut Value| spec["gate"] = json!({ "window": window });
+
+    assert_eq!(
+        refused(windowed("30s")),
+        "spec.gate.window: 30s is too short: GPUs are looked at once each 1m (the operator's --evidence-interval), and a \
+         window needs 3 looks; write 3m or more, or leave it out"
+    );
+    let window = |window| read(windowed(window), &json!({})).ok().map(|intent| intent.policy.gate.window);
+    assert_eq!([window("179s"), window("3m")], [None, Some(MINUTE * 3)]);
+}
+
+#[test]
+fn a_default_window_has_looks_enough_however_far_apart_they_are() {
+    let every = |seconds| Settings { evidence_interval: SignedDuration::from_secs(seconds), ..settings(&json!({})) };
+    let read = |seconds| {
+        let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "chat" });
+        let spec = json!({ "maxReplicas": 4, "scaleTargetRef": target, "signals": [] });
+        let intent = intent(&serde_json::from_value(spec).unwrap(), "demo", &every(seconds)).ok();
+        intent.map(|intent| (intent.policy.gate.window, intent.policy.gate.spacing))
+    };
+
+    assert_eq!(read(3), Some((MINUTE * 10, SignedDuration::from_millis(1_500))));
+    assert_eq!(read(600), Some((MINUTE * 30, MINUTE * 5)));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn target_key(name: &str) -> TargetKey {
 /// At ten past midnight, with nothing read and nothing judged.
 fn lookout(catalog: &Catalog, workloads: Vec<Arc<DeserializeGuard<GpuWorkload>>>) -> Lookout<'_> {
     static NOTHING: LazyLock<(Answers, Opinions, Settings)> = LazyLock::new(|| {
-        let settings = Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) };
+        let settings = Settings { config: Config::default(), evidence_interval: SignedDuration::from_mins(1) };
         (Answers::new(), Opinions::new(), settings)
     });
     let (answers, opinions, settings) = &*NOTHING;

@@ -159,7 +159,7 @@ impl Stage {
             catalog: &catalog,
             answers: &Answers::new(),
             opinions: &opinions,
-            settings: &Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) },
+            settings: &Settings { config: Config::default(), evidence_interval: SignedDuration::from_mins(1) },
             stale_after: SignedDuration::from_secs(60),
             now,
         };

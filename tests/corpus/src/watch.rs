@@ -81,7 +81,7 @@ pub fn defaults(work: Work) -> Result<GatePolicy> {
     };
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": WORKLOAD});
     let spec = json!({"class": class, "maxReplicas": 100, "signals": [], "scaleTargetRef": target});
-    let settings = Settings { config: Config::default(), spacing: SignedDuration::from_secs(30) };
+    let settings = Settings { config: Config::default(), evidence_interval: SignedDuration::from_mins(1) };
     let intent = intent(&serde_json::from_value(spec)?, WORKLOAD, &settings);
     intent.map(|intent| intent.policy.gate).map_err(|refusals| anyhow!("the default gate is refused: {refusals:?}"))
 }

@@ -1,4 +1,4 @@
-//! What the rules compare with, by name.
+//! What the rules compare with, and rules that are overruled, by name.
 
 use crate::exposition::{Labels, Replica};
 use crate::meters::WAITING;
@@ -39,6 +39,33 @@ async fn a_threshold_of_ones_own_changes_the_verdict_and_a_slip_in_its_name_is_a
         stage.until_replicas("patient", 4).await?;
         let shown = stage.status("patient").await?.policy.unwrap_or_default();
         ensure!(format!("{shown:?}").contains(r#""ioPressureFrom": "0.6""#), "{shown:?}");
+        let starved = stage.until_condition("strict", "Starved", True).await?;
+        ensure!(starved.reason == "StorageStall", "{starved:?}");
+        stage.after_cycles(3).await
+    };
+    stage.during(told).await?;
+    let scalings = stage.scalings("strict")?;
+    ensure!(scalings.is_empty(), "{}", scalings.summary());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_is_overruled_holds_nothing_and_a_slip_in_its_name_is_answered() -> anyhow::Result<()> {
+    let stage = Stage::set("overruled", &[STRICT, PATIENT]).await?;
+    let overruling = |rule: &str, stance: &str| wish(&PATIENT).with("spec.gate.rules", json!({ rule: stance }));
+    let told = async {
+        stage.apply(&wish(&STRICT)).await?;
+        stage.apply(&overruling("StorageStal", "Advise")).await?;
+        let refused = stage.until_condition("patient", "Accepted", False).await?;
+        let helpful = "spec.gate.rules.StorageStal: no rule \"StorageStal\"; the nearest are StorageStall, ";
+        ensure!(refused.reason == "UnknownRule" && refused.message.starts_with(helpful), "{refused:?}");
+
+        stage.apply(&overruling("StorageStall", "Advise")).await?;
+        stage.until_replicas("patient", 4).await?;
+        let advice = stage.until_finding("patient", "StorageStall", "Open").await?;
+        ensure!(advice.weight == "Advice", "{advice:?}");
+        let shown = stage.status("patient").await?.policy.unwrap_or_default();
+        ensure!(format!("{:?}", shown.rules) == r#"{"StorageStall": "Advise"}"#, "{shown:?}");
         let starved = stage.until_condition("strict", "Starved", True).await?;
         ensure!(starved.reason == "StorageStall", "{starved:?}");
         stage.after_cycles(3).await

@@ -57,6 +57,11 @@ impl ServerEvidence {
         self.kv.is_some() || self.kv_lost
     }
 
+    /// Whether it counts tokens, or did lately.
+    pub const fn generates_tokens(&self) -> bool {
+        !self.answers && (self.progress.is_some() || self.progress_lost)
+    }
+
     /// The queue's share of the time to the first token, or of the whole time where a server has no first token.
     pub fn queue_share(&self) -> Option<Span> {
         let stand_in = self.whole_seconds.filter(|_| !self.first_token_lost);

@@ -60,7 +60,7 @@ impl Source {
             Self::Power => gpus.iter().any(|gpu| gpu.power_lost),
             Self::Links => {
                 gpus.iter().any(|gpu| gpu.nvlink_lost || gpu.pcie_lost)
-                    || seen.containers.iter().any(|one| one.network_lost)
+                    || seen.containers.iter().any(|one| one.network_lost || one.rdma_lost)
             }
             Self::KvCache => servers.iter().any(|server| server.kv_lost),
             Self::Answers => servers.iter().any(|server| server.progress_lost),

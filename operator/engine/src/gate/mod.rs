@@ -5,6 +5,7 @@ mod count;
 mod gone;
 mod life;
 mod listed;
+mod overruled;
 mod recall;
 mod shown;
 mod trial;
@@ -201,6 +202,7 @@ impl GateMemory {
     }
 
     fn expire(&mut self, policy: &GatePolicy, now: Timestamp) {
+        self.obey(policy.stances);
         self.counts.retain(|count| count.standing.is_none() || now < count.expires(policy).0);
         self.slo_passed.take_if(|at| now >= at.plus(policy.window));
         self.ceiling.take_if(|ceiling| now >= ceiling.at.plus(policy.expiry));

@@ -87,7 +87,10 @@ fn quiet(all: &mut Evidence) {
         rate(&mut gpu.nvlink, &mut gpu.nvlink_lost, 0.0);
         rate(&mut gpu.pcie, &mut gpu.pcie_lost, 0.0);
     }
-    all.containers.iter_mut().for_each(|one| rate(&mut one.network, &mut one.network_lost, 0.0));
+    for one in &mut all.containers {
+        rate(&mut one.network, &mut one.network_lost, 0.0);
+        rate(&mut one.rdma, &mut one.rdma_lost, 0.0);
+    }
 }
 
 fn rate(value: &mut Option<Span>, lost: &mut bool, as_if: f64) {

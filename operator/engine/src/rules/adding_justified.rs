@@ -4,8 +4,8 @@ use super::{Rule, RuleName, Says, saturated};
 use crate::evidence::Evidence;
 use crate::opinion::Weight;
 
-/// GPUs at work over a whole window, at the end of which demand exceeds its target and is no lower than at its beginning: a
-/// backlog that goes away by itself pays for nothing. Shown, so that the money has its reason; it decides nothing, since
+/// GPUs at work over a whole window, at the end of which demand exceeds its target and is no more than a tenth lower than
+/// at its beginning: a backlog that goes away by itself pays for nothing. Shown, so that the money has its reason; it decides nothing, since
 /// growth passes without it too.
 pub struct AddingJustified;
 

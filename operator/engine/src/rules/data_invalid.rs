@@ -40,8 +40,7 @@ fn gap(seen: &Evidence) -> Option<Gap> {
             gpus => Gap::Contradiction { gpus },
         });
     }
-    // Half of the window: a burst is judged before a whole window has passed, but not on its first moments.
-    let needed = seen.gate.window / 2;
+    let needed = seen.least_covered();
     let short = || match seen.unanswered.is_positive() {
         true => unanswered(seen),
         false => Gap::TooShort { covered: seen.covered, needed },

@@ -57,9 +57,8 @@ fn starved(gpu: &GpuEvidence, seen: &Evidence) -> bool {
 /// The container's CPU is what it waits for.
 pub(super) fn cpu_bound(container: &ContainerEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    // An inference engine polls on one core, so one busy core of a one-core limit proves nothing without throttling.
-    let at_limit =
-        at_least(container.of_limit(), limits.cpu_of_limit_from) && container.limit.is_some_and(|cores| cores >= 2.0);
+    let at_limit = at_least(container.of_limit(), limits.cpu_of_limit_from)
+        && container.limit.is_some_and(|cores| cores >= limits.cpu_limit_cores_from);
     // A container that wakes for a moment is throttled while it mostly sleeps (kubernetes-mixin#108).
     let throttled = at_least(container.throttled, limits.throttled_from)
         && at_least(container.of_limit(), limits.throttled_cpu_from);

@@ -12,6 +12,10 @@ pub struct Imbalance;
 /// beside it.
 const STRAY: f64 = 4.0;
 
+/// Share of the replicas whose queue is so much shorter. Ours, as is the one above: where fewer are behind, requests may
+/// just have come in a bad order.
+const BEHIND: f64 = 0.5;
+
 impl Rule for Imbalance {
     fn name(&self) -> RuleName {
         RuleName::Imbalance
@@ -42,7 +46,7 @@ impl Rule for Imbalance {
         let idle = count(seen, |server| rests(server, stray, seen));
         let behind = count(seen, |server| below(server.waiting, fullest / limits.imbalance_from));
         let some_idle = idle > 0.0 && idle >= limits.idle_replicas_from * all;
-        if fullest >= limits.imbalance_from * limits.waiting_from && 2.0 * behind >= all && some_idle {
+        if fullest >= limits.imbalance_from * limits.waiting_from && behind >= BEHIND * all && some_idle {
             Says::Found(Weight::Veto, measured(fullest, idle, seen))
         } else {
             Says::NotMine

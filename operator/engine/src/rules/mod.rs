@@ -197,6 +197,19 @@ impl Says {
             Self::Found(Weight::Veto, _) | Self::Unexplained(Weight::Veto, _) | Self::Unopposed(Weight::Veto, _)
         )
     }
+
+    /// The same where it may only be said: what is unsure of a cause that refuses nothing keeps no verdict up.
+    #[must_use]
+    pub fn advised(self) -> Self {
+        let weight = |weight| if weight == Weight::Veto { Weight::Advice } else { weight };
+        match self {
+            Self::Found(found, measured) => Self::Found(weight(found), measured),
+            Self::Unexplained(found, measured) => Self::Unexplained(weight(found), measured),
+            Self::Unopposed(found, measured) => Self::Unopposed(weight(found), measured),
+            Self::Unsure(_) => Self::NotMine,
+            Self::NotMine | Self::Invalid(_) => self,
+        }
+    }
 }
 
 /// Surely below `limit`; what is not measured is not.

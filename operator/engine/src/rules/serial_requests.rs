@@ -26,8 +26,16 @@ impl Rule for SerialRequests {
     }
 
     fn judge(&self, seen: &Evidence) -> Says {
-        if one_runs(seen) || one_a_batch(seen) { Says::Found(Weight::Veto, measured(seen)) } else { Says::NotMine }
+        if one_runs(seen) || one_a_batch(seen) { Says::Found(weight(seen), measured(seen)) } else { Says::NotMine }
     }
+}
+
+/// What generates tokens keeps a cache. Where it does not tell how full that is, one long context may fill it, unless the
+/// GPU waits half of the time: a full cache keeps it busy.
+fn weight(seen: &Evidence) -> Weight {
+    let may_be_full = |server: &ServerEvidence| server.generates_tokens() && !server.keeps_a_cache();
+    let waits = |gpu: &GpuEvidence| below(gpu.activity(), seen.gate.thresholds.starved_below);
+    if seen.servers.iter().any(may_be_full) && !seen.most_gpus(waits) { Weight::Advice } else { Weight::Veto }
 }
 
 /// A prefill that fills the GPU, or a context that fills the KV cache, also runs alone, with good reason.

@@ -53,8 +53,10 @@ fn spinning(gpu: &GpuEvidence, seen: &Evidence) -> bool {
 
 /// An exchange over a slow network keeps the GPUs as still as a hang; a network that is not measured tells nothing.
 fn no_traffic(seen: &Evidence) -> bool {
-    let limit = seen.gate.thresholds.stuck_network_below;
-    let rests = |one: &ContainerEvidence| one.network.map_or(!one.network_lost, |network| network.below(limit));
+    let (limit, links) = (seen.gate.thresholds.stuck_network_below, seen.gate.thresholds.stuck_link_below);
+    let rests = |link: Option<Span>, lost: bool, limit| link.map_or(!lost, |link| link.below(limit));
+    let rests =
+        |one: &ContainerEvidence| rests(one.network, one.network_lost, limit) && rests(one.rdma, one.rdma_lost, links);
     seen.most_containers(rests)
 }
 

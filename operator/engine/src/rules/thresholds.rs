@@ -21,6 +21,9 @@ pub struct Thresholds {
     pub tensor_busy_from: f64,
     /// CPU used over its limit: at the limit, allowing for sampling.
     pub cpu_of_limit_from: f64,
+    /// Cores of a limit at which its use tells anything without throttling: an inference engine polls on one core, and keeps
+    /// a limit of one busy with it.
+    pub cpu_limit_cores_from: f64,
     /// Throttled periods over all periods: the alert of kubernetes-mixin.
     pub throttled_from: f64,
     /// CPU used over its limit by a container whose throttling is more than a burst now and then.
@@ -57,7 +60,7 @@ pub struct Thresholds {
     pub stuck_work_below: f64,
     /// Power over the board's limit of a GPU that hangs.
     pub stuck_power_below: f64,
-    /// `NVLink` or `PCIe` traffic over the link's peak beside a GPU that hangs: about none.
+    /// `NVLink`, `PCIe` or RDMA traffic over the link's peak beside a GPU that hangs: about none.
     pub stuck_link_below: f64,
     /// Network traffic of its pod, bytes a second: 5 % of a link of 25 Gb/s.
     pub stuck_network_below: f64,
@@ -173,6 +176,7 @@ impl Default for Thresholds {
             dram_busy_from: 0.40,
             tensor_busy_from: 0.15,
             cpu_of_limit_from: 0.85,
+            cpu_limit_cores_from: 2.0,
             throttled_from: 0.25,
             throttled_cpu_from: 0.70,
             cpu_pressure_from: 0.20,

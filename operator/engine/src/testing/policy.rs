@@ -3,6 +3,7 @@
 use super::secs;
 use crate::policy::{Amount, Behavior, Class, GateMode, GatePolicy, OnUnknown, Pace, RatePolicy, Select};
 use crate::rules::Thresholds;
+use crate::stance::Stances;
 use jiff::SignedDuration;
 
 /// HPA's defaults: up by the larger of 100 % and 4 pods in 15 s, down by 100 % in 15 s after a window of 5 min.
@@ -38,5 +39,6 @@ pub fn gate(class: Class) -> GatePolicy {
             Class::Training | Class::Batch => OnUnknown::Hold,
         },
         thresholds: Thresholds::default(),
+        stances: Stances::default(),
     }
 }

@@ -169,6 +169,21 @@ fn links_that_are_measured_must_rest_beside_a_hang() {
 }
 
 /// A trainer that exports the length of its steps, and no tokens.
+/// R16: link traffic about 0. Kills: a rule that reads the pod's network alone.
+#[test]
+fn ports_of_rdma_that_are_measured_must_rest_beside_a_hang() {
+    let beside = |rdma, rdma_lost| {
+        let mut seen = training(&hung());
+        seen.containers.iter_mut().for_each(|one| (one.rdma, one.rdma_lost) = (rdma, rdma_lost));
+        lean(&seen)
+    };
+
+    assert_eq!(beside(exact(0.04), false), Lean::Refuse(Stalled));
+    assert_eq!(beside(None, false), Lean::Refuse(Stalled), "there are none, or nobody measures them");
+    assert_ne!(beside(exact(0.05), false), Lean::Refuse(Stalled));
+    assert_ne!(beside(None, true), Lean::Refuse(Stalled));
+}
+
 #[test]
 fn steps_that_end_are_progress() {
     let at = |trainer: TrainerEvidence| {

@@ -223,6 +223,7 @@ fn a_person_is_told_what_is_missing_and_what_may_hold() {
 
     assert_eq!(
         explain::gap(gap),
-        "SerialRequests may hold: KV cache usage, which was seen within the last day and would tell, is missing"
+        "SerialRequests may hold: KV cache usage, which was seen within the last day and would tell, is missing: \
+         bring it back, or wait a day"
     );
 }

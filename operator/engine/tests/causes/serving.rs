@@ -105,6 +105,24 @@ fn a_model_in_fp32_that_fills_the_sms_runs_alone_with_good_reason() {
     );
 }
 
+/// TGI, and engines whose metrics an administrator names, tell of no cache though they keep one.
+#[test]
+fn one_context_may_fill_a_cache_that_nobody_measures() {
+    let engine = |kv| ServerEvidence { progress: exact(30.0), kv, ..server(1.0, 25.0) };
+    let says = |gpu, server| {
+        let opinion = judge(&serving(&[gpu], &[server]));
+        (opinion.lean, found(&opinion).into_iter().find(|(rule, _)| *rule == SerialRequests).map(|(_, weight)| weight))
+    };
+
+    assert_eq!(says(decoding_for_one(), engine(None)), (Lean::Allow, Some(Weight::Advice)));
+    assert_eq!(says(decoding_for_one(), engine(exact(0.2))), (SERIAL, Some(Weight::Veto)));
+    assert_eq!(says(gpu(0.4, 0.2, 0.2, 0.05), engine(None)), (SERIAL, Some(Weight::Veto)), "no full cache idles");
+    let lately = ServerEvidence { progress_lost: true, progress: None, ..engine(None) };
+    assert_eq!(says(decoding_for_one(), lately).1, Some(Weight::Advice));
+    let answers = ServerEvidence { answers: true, ..engine(None) };
+    assert_eq!(says(decoding_for_one(), answers), (SERIAL, Some(Weight::Veto)), "a model that keeps no cache");
+}
+
 #[test]
 fn a_context_that_fills_the_kv_cache_runs_alone_with_good_reason() {
     let kv = |kv, kv_lost| ServerEvidence { kv, kv_lost, ..server(1.0, 25.0) };

@@ -160,7 +160,7 @@ fn lose_of_container(container: &mut ContainerEvidence, what: u8) {
             let lost = container.network_peak_lost || container.network_of_peak.is_some();
             (container.network_of_peak, container.network_peak_lost) = (None, lost);
         }
-        76 => container.rdma = None,
+        76 => (container.rdma, container.rdma_lost) = (None, container.rdma_lost || container.rdma.is_some()),
         77 => halve(&mut container.rdma, 1.0),
         86 => container.at_hand = None,
         _ => {}

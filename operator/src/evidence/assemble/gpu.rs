@@ -1,7 +1,6 @@
 //! What is known of a pod's GPUs.
 
 use super::{Samples, busier};
-use crate::evidence::boards::Board;
 use crate::evidence::history::{History, Look};
 use crate::evidence::metric::{Metric, Subject};
 use crate::evidence::numbering::Id;
@@ -14,7 +13,8 @@ const ACTIVITY: [Metric; 5] = [Metric::Util, Metric::Engine, Metric::Sm, Metric:
 /// Both ways of a link.
 const NVLINK: [Metric; 2] = [Metric::NvlinkRx, Metric::NvlinkTx];
 const PCIE: [Metric; 2] = [Metric::PcieRx, Metric::PcieTx];
-/// Samples of a number that stands still before it is called frozen.
+/// Samples of a number that stands still before it is called frozen. Ours, as are the next two: gpu-monitoring-tools#188
+/// and DCGM#56 show such numbers for many minutes.
 const FROZEN_FROM: usize = 3;
 /// Samples at the end that stand still, power too, before the whole exporter is called stuck.
 const STUCK_FROM: usize = 5;
@@ -73,7 +73,7 @@ impl History {
             memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
             product: self.model(board),
-            generation: self.product(board).and_then(Board::generation),
+            generation: self.product(board).and_then(|product| product.generation),
             clocks_held: samples.mean(Metric::ClocksHeld),
             clock_events: samples.mean(Metric::ClockEvents),
             lanes: samples.mean(Metric::PcieLanes),
@@ -108,7 +108,7 @@ impl History {
     /// Of a whole board of a known product.
     fn gigabytes(&self, board: Id) -> Option<f64> {
         let whole = !self.boards.name(board).contains('/');
-        self.product(board).filter(|_| whole).and_then(Board::gigabytes)
+        self.product(board).filter(|_| whole).and_then(|product| product.gigabytes)
     }
 
     fn ever(&self, board: Id, metric: Metric) -> bool {
@@ -121,14 +121,16 @@ impl History {
 
     /// Whether its power over a limit was known lately.
     fn knew_power(&self, board: Id) -> bool {
-        self.ever(board, Metric::Power) && (self.ever(board, Metric::PowerLimit) || self.product(board).is_some())
+        self.ever(board, Metric::Power)
+            && (self.ever(board, Metric::PowerLimit)
+                || self.product(board).is_some_and(|product| product.watts.is_some()))
     }
 
     /// Over the limit in force; over the product's own only where the one in force was never seen, since it may be lower.
     fn power(&self, board: Id, samples: &mut Samples<'_>) -> Option<Span> {
         let power = samples.mean(Metric::Power)?;
         let set = samples.mean(Metric::PowerLimit);
-        let by_product = || self.product(board).map(|product| Span::exact(product.watts));
+        let by_product = || self.product(board).and_then(|product| product.watts).map(Span::exact);
         let limit = if self.ever(board, Metric::PowerLimit) { set } else { by_product() };
         power.share_of(limit?)
     }

@@ -29,6 +29,8 @@ impl History {
         let speed = samples.each(Metric::LinkSpeed).chain(speed).reduce(f64::max);
         container.node_iowait = samples.mean(Metric::Iowait);
         container.rdma = busier(samples.mean(Metric::RdmaRx), samples.mean(Metric::RdmaTx)).map(within_one);
+        let measured = |metric| self.measured_node(node, metric, last.at);
+        container.rdma_lost = container.rdma.is_none() && (measured(Metric::RdmaRx) || measured(Metric::RdmaTx));
         container.network_of_peak = container.network.zip(speed).map(|(network, speed)| network.scaled(1.0 / speed));
         container.network_peak_lost = speed.is_none() && self.measured_node(node, Metric::LinkSpeed, last.at);
     }

@@ -231,6 +231,9 @@ fn attribution_is_missing_where_no_pod_that_wants_to_grow_shows_a_gpu_in_the_las
     };
     let two = [watched(0, &[("a", -60)]), watched(0, &[("b", -60)])];
 
+    let lean = |unattributed| judged(&[watched(1, &[("a", -60)])], &seen(&["other"]), unattributed)["u"].lean;
+    assert_eq!(lean(true), Lean::Unknown(Gap::Unattributed { expected: 1 }));
+    assert_eq!(lean(false), Lean::Unknown(Gap::GpusUnseen { seen: 0, expected: 1 }));
     assert!(shows_none(&two, &seen(&["other"])));
     assert!(!shows_none(&two, &seen(&["b"])), "one of them does");
     assert!(!shows_none(&[watched(0, &[])], &seen(&["other"])), "nobody should");

@@ -224,6 +224,38 @@ fn names_of_servers_that_the_administrator_gives_come_first() {
 }
 
 #[test]
+fn what_an_engine_says_of_its_cache_and_its_answers_can_be_named_too() {
+    let named = |name: &str| vec![name.to_owned()];
+    let server = ServerNames {
+        kv: named("my_kv"),
+        preemptions: named("my_evictions"),
+        output_tokens: named("my_out"),
+        output_cap: named("my_cap"),
+        ..ServerNames::default()
+    };
+    let config = EvidenceConfig { server, ..EvidenceConfig::default() };
+    for (metric, named) in [
+        (Metric::Kv, "avg_over_time(my_kv[60s])"),
+        (Metric::Preemptions, "rate(my_evictions[60s])"),
+        (Metric::OutputTokens, "rate(my_out_sum[60s])"),
+        (Metric::OutputCap, "rate(my_cap_sum[60s])"),
+    ] {
+        let asked = metric.query("60s", &config).unwrap();
+        let first = asked.split(" or ").next().unwrap_or_default();
+        assert!(first.contains(named) && !metric.is_as_recorded(&config), "{asked}");
+    }
+}
+
+#[test]
+fn both_names_of_the_sum_of_nvlink_are_read_in_their_own_units() {
+    let config = with_unit("DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL", Unit::KB);
+    let asked = Metric::NvlinkTx.query("60s", &config).unwrap();
+
+    assert!(asked.contains("(rate(DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL[60s])) * 1000 / 2"), "{asked}");
+    assert!(!asked.contains("BANDWIDTH_TOTAL"), "{asked}");
+}
+
+#[test]
 fn nodes_are_told_apart_by_each_label_that_scraping_gives_and_by_the_configured_one() {
     let config = EvidenceConfig { node_label: Some("host".into()), ..EvidenceConfig::default() };
 

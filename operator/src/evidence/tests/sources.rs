@@ -101,6 +101,7 @@ fn what_a_node_measured_while_others_had_gpus_there_is_nobodys() {
     );
     let foreign = seen([false; 3]);
     assert_eq!((foreign.node_iowait, foreign.rdma), (None, None));
+    assert!(!own.rdma_lost && foreign.rdma_lost, "what moves there is nobody's, and no proof of a hang");
     let share = foreign.network_of_peak.unwrap();
     assert!((share.low - 0.2).abs() < 1e-6 && (share.high - 0.2).abs() < 1e-6, "the card is what it is: {share:?}");
     let unwatched = [watched(0, &[("a", -60)]), on_node(true), on_node(true)];

@@ -41,7 +41,7 @@ fn seen(objects: &[Value], replicas: u32, answers: &Answers, recall: &mut Recall
         catalog: &catalog,
         answers,
         opinions: &Opinions::new(),
-        settings: &Settings { config, spacing: SignedDuration::from_secs(30) },
+        settings: &Settings { config, evidence_interval: SignedDuration::from_mins(1) },
         stale_after: SignedDuration::from_secs(60),
         now: NOW,
     };

@@ -46,7 +46,7 @@ pub enum FetchError {
         hint: &'static str,
     },
     /// Prometheus refused the query.
-    #[error("endpoint {endpoint} refused the query: {message}")]
+    #[error("endpoint {endpoint} refused the query: {message}: try it on that Prometheus, and correct it")]
     BadQuery {
         /// Its name.
         endpoint: String,

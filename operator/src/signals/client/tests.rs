@@ -223,7 +223,7 @@ async fn messages_say_what_to_do() {
         (
             400,
             r#"{"status":"error","errorType":"bad_data","error":"unknown function"}"#,
-            "endpoint main refused the query: unknown function",
+            "endpoint main refused the query: unknown function: try it on that Prometheus, and correct it",
         ),
     ] {
         assert_eq!(asked(status, body).await.unwrap_err().to_string(), message);

@@ -82,7 +82,7 @@ fn bounds(spec: &GpuWorkloadSpec) -> Result<(), Problem> {
 
 /// What the operator makes of the manifest. Every Prometheus that it names exists here.
 pub fn resolve(manifest: &GpuWorkload, namespace: &str) -> Result<Intent, Problem> {
-    let settings = Settings { config: config(&manifest.spec), spacing: SignedDuration::from_secs(30) };
+    let settings = Settings { config: config(&manifest.spec), evidence_interval: SignedDuration::from_mins(1) };
     intent(&manifest.spec, namespace, &settings).map_err(|refusals| {
         let first = refusals.first().map(|refusal| (refusal.path.clone(), refusal.message.clone()));
         let (path, message) = first.unwrap_or_default();
