@@ -131,10 +131,10 @@ impl History {
     /// Since when what looks show counts: since demand exceeded its target, and for one window, of whole looks. What looks
     /// show late makes no window shorter: all of them show it late.
     fn counts_from(&self, workload: &Watched, now: Timestamp) -> Timestamp {
-        let begun = self.interval - SignedDuration::from_millis(1);
+        // A look that began in it is in it; a little early is not too early.
+        let begun = self.interval - SignedDuration::from_millis(1) - early(self.interval);
         let window = covered(looks_in(workload.gate.window + begun, self.interval), self.interval);
-        // A little early is not too early.
-        let window = now - window - self.lag - self.interval / 10;
+        let window = now - window - self.lag - early(self.interval);
         workload.since.map_or(window, |since| since.max(window))
     }
 
@@ -189,7 +189,12 @@ fn covered(looks: usize, interval: SignedDuration) -> SignedDuration {
 }
 
 /// A little early is not too early.
+/// How much too early a look may be and still be the next one.
+fn early(interval: SignedDuration) -> SignedDuration {
+    interval / 10
+}
+
 fn looks_in(span: SignedDuration, interval: SignedDuration) -> usize {
-    let span = span + interval / 10;
+    let span = span + early(interval);
     usize::try_from(span.as_millis() / interval.as_millis().max(1)).unwrap_or(0)
 }
