@@ -47,9 +47,9 @@ impl Crowd {
                 let pods: Api<Pod> = Api::namespaced(source.client(), &source.namespace);
                 let pods = pods.list_metadata(&ListParams::default()).await.map(|list| list.items).unwrap_or_default();
                 for pod in pods {
-                    hardly_used(&source.namespace, &pod.name_any(), beat)
-                        .iter()
-                        .for_each(|line| source.source.set(line));
+                    for line in hardly_used(&source.namespace, &pod.name_any(), beat) {
+                        source.source.set(&line);
+                    }
                 }
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
@@ -116,7 +116,7 @@ fn depth(number: usize, beat: usize, awake: &BTreeSet<String>) -> String {
 /// As its exporter shows the GPU of a pod: for some beats a little above the share below which it is hardly used, for some
 /// below it.
 fn hardly_used(namespace: &str, pod: &str, beat: usize) -> [String; 5] {
-    let (more, watts) = (beat / 20 % 2 == 0, 120 + beat % 7);
+    let (more, watts) = ((beat / 20).is_multiple_of(2), 120 + beat % 7);
     let share = |low: f64, high: f64| if more { high } else { low };
     [
         ("DCGM_FI_DEV_GPU_UTIL", share(29.0, 31.0)),
