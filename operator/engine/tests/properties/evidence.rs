@@ -349,7 +349,7 @@ fn running(cause: usize) -> Replica {
 /// Prompts of very different lengths, in batches that are formed beforehand or not; caps far above the answers; a cache out
 /// of which requests are thrown, or that is full; clocks that are held down by count of events, and an error of the hardware;
 /// a card that is nearly empty, one that multiplies in FP32, and one that is full; caps
-/// and prompts that are not far enough apart.
+/// and prompts that are not far enough apart, and hardly anything thrown out.
 fn told(cause: usize) -> Replica {
     let alone = |gpu| Replica { gpu, ..Replica::default() };
     let serving = |server| Replica { server, ..alone(busy_gpu()) };
@@ -364,7 +364,10 @@ fn told(cause: usize) -> Replica {
         52 => alone(GpuEvidence { memory: exact(0.12), memory_peak: exact(0.15), ..starved_gpu() }),
         53 => alone(GpuEvidence { tensor: exact(0.01), fp32: exact(0.6), ..busy_gpu() }),
         FULL => alone(GpuEvidence { engine: exact(0.6), sm: exact(0.3), memory: exact(0.97), ..starved_gpu() }),
-        55 => serving(ServerEvidence { output_tokens: exact(300.0), output_cap: exact(900.0), ..served(20.0, 9.0) }),
+        55 => {
+            let capped = ServerEvidence { output_tokens: exact(300.0), output_cap: exact(900.0), ..served(20.0, 9.0) };
+            serving(ServerEvidence { preemptions: exact(0.001), ..capped })
+        }
         _ => Replica { server: ServerEvidence { prompt_spread: exact(2.0), ..padded }, ..alone(starved_gpu()) },
     }
 }
