@@ -31,7 +31,9 @@ async fn the_time_to_the_first_token_of_a_vllm_server_asks_for_more() -> anyhow:
     let test = OperatorFixture::start(&Plane::attach()?, "ttft").await?;
     test.deploy(&GpuDeployment::new("chat").replicas(2)).await?;
     let pods = test.until_ready("chat", 2, SOON).await?;
-    pods.iter().for_each(|pod| answered(&test, &pod.name_any(), 0));
+    for pod in &pods {
+        answered(&test, &pod.name_any(), 0);
+    }
     test.apply(&Wish::of("chat").any_signal(json!({
         "name": "first-token",
         "role": "Latency",
@@ -42,7 +44,9 @@ async fn the_time_to_the_first_token_of_a_vllm_server_asks_for_more() -> anyhow:
     test.until_condition("chat", "SignalsHealthy", True).await?;
     ensure!(test.replicas("chat").await? == 2, "nobody waits where nothing is asked");
 
-    pods.iter().for_each(|pod| answered(&test, &pod.name_any(), 100));
+    for pod in &pods {
+        answered(&test, &pod.name_any(), 100);
+    }
 
     test.until_replicas("chat", 3).await
 }

@@ -35,21 +35,17 @@ fn gap(seen: &Evidence) -> Option<Gap> {
     let contradicting = count(seen.gpus.iter().filter(|gpu| gpu.contradicts()).count());
     if f64::from(known) < coverage * f64::from(seen.expected_gpus) {
         return Some(match contradicting {
-            0 if seen.unanswered.is_positive() => unanswered(seen),
-            0 => Gap::GpusUnseen { seen: known, expected: seen.expected_gpus },
+            0 => unanswered(seen).unwrap_or(Gap::GpusUnseen { seen: known, expected: seen.expected_gpus }),
             gpus => Gap::Contradiction { gpus },
         });
     }
     let needed = seen.least_covered();
-    let short = || match seen.unanswered.is_positive() {
-        true => unanswered(seen),
-        false => Gap::TooShort { covered: seen.covered, needed },
-    };
-    (seen.covered < needed).then(short)
+    (seen.covered < needed).then(|| unanswered(seen).unwrap_or(Gap::TooShort { covered: seen.covered, needed }))
 }
 
-fn unanswered(seen: &Evidence) -> Gap {
-    Gap::Unanswered { since: Moment::of(seen.at) }
+/// Nobody answers, which explains what is missing.
+fn unanswered(seen: &Evidence) -> Option<Gap> {
+    seen.unanswered.is_positive().then(|| Gap::Unanswered { since: Moment::of(seen.at) })
 }
 
 fn count(number: usize) -> u32 {
