@@ -38,10 +38,8 @@ fn gap(seen: &Evidence) -> Option<Gap> {
     }
     // Half of the window: a burst is judged before a whole window has passed, but not on its first moments.
     let needed = seen.gate.window / 2;
-    let short = || match seen.unanswered.is_positive() {
-        true => unanswered(seen),
-        false => Gap::TooShort { covered: seen.covered, needed },
-    };
+    let too_short = || Gap::TooShort { covered: seen.covered, needed };
+    let short = || if seen.unanswered.is_positive() { unanswered(seen) } else { too_short() };
     (seen.covered < needed).then(short)
 }
 
