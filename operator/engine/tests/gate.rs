@@ -184,8 +184,9 @@ fn what_was_seen_a_window_ago_is_not_what_is_seen_now() {
 /// The lane's word while nobody answers: the evidence is as old as it was, and too little of the window is left.
 fn unanswered(scenario: Scenario) -> Scenario {
     scenario.change("vision-train", |workload| {
-        let opinion = workload.opinion.as_mut().unwrap();
-        opinion.lean = Lean::Unknown(Gap::Unanswered { since: Moment::of(opinion.at) });
+        if let Some(opinion) = &mut workload.opinion {
+            opinion.lean = Lean::Unknown(Gap::Unanswered { since: Moment::of(opinion.at) });
+        }
     })
 }
 

@@ -95,7 +95,7 @@ async fn opinions_get_old_while_prometheus_answers_nothing_and_say_since_when() 
     let asked_before = Arc::new(AtomicUsize::new(0));
     let answer = move |asked: &str| match (is_down.load(Ordering::Relaxed), asked.contains("GR_ENGINE_ACTIVE")) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, ""),
-        (false, true) if asked_before.fetch_add(1, Ordering::Relaxed) % 2 == 0 => (StatusCode::OK, ONE),
+        (false, true) if asked_before.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => (StatusCode::OK, ONE),
         (false, true) => (StatusCode::OK, LESS),
         (false, false) => (StatusCode::OK, NONE),
     };
@@ -119,7 +119,7 @@ async fn opinions_get_old_while_prometheus_answers_nothing_and_say_since_when() 
     let since = Moment::of(since);
     let says_so: Vec<_> = unanswered.iter().map(|lean| *lean == Lean::Unknown(Gap::Unanswered { since })).collect();
     assert_eq!(says_so, [false, false, false, true], "80 % of the samples must be left: {unanswered:?}");
-    assert_eq!(lane.shown.age(), 180.0);
+    assert_eq!(lane.shown.age().to_string(), "180");
 }
 
 /// A Prometheus whose clock is so many seconds ahead of ours, and which knows of its last minute only.

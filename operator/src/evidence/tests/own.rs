@@ -109,8 +109,8 @@ fn a_restart_misses_a_signal_that_spoke_before_it_for_a_day() {
     assert_eq!([lost(11), lost(10 + 24 * 60), lost(11 + 24 * 60)], [true, true, false]);
     assert_eq!(restarted(SILENT, 10, 11), OwnEvidence::default(), "what never was is not missed");
     let all = OwnSaid { progress: Some(2.0), quality: Some(0.5), ..SILENT };
-    let (loss, quality) = (restarted(all, 10, 11).progress_lost, restarted(all, 10, 11).quality_lost);
-    assert_eq!((loss, quality), (true, true));
+    let own = restarted(all, 10, 11);
+    assert_eq!((own.throughput_lost, own.progress_lost, own.quality_lost), (false, true, true));
 }
 
 #[test]
