@@ -23,7 +23,7 @@ demo-mutants: require
 	  [ $$code -eq 1 ] || { echo "the mutant $$mutant survived: exit code $$code"; exit 1; }; \
 	done; echo "every mutant was killed"
 
-## mutants: the proof that the property tests can fail: each mistake of tests/mutants.toml, made in a copy; about 20 minutes
+## mutants: the proof that the property tests can fail: each mistake of tests/mutants.toml, made in a copy; about 10 minutes
 mutants: require
 	$(CARGO) test --locked -q -p wellfed-engine --test mutants -- --ignored --nocapture
 

@@ -97,6 +97,12 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    // Gaps that matter come late in a life, before its first whole window of known readings.
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Kills: an adoption that ends at the first known reading, or that a gap does not begin anew.
     #[test]
     fn nothing_new_shrinks_before_a_whole_window_of_known_readings(builder in silent_workload(), life in vec(moment(), 1..60)) {
@@ -116,6 +122,11 @@ proptest! {
             scenario = scenario.remembered(moment.written);
         }
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Kills: `noted` that stores the stabilised number (F3).
     #[test]
