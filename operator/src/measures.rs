@@ -138,6 +138,17 @@ mod tests {
         assert_eq!(measured(Vec::new()).1, OwnSaid::default());
     }
 
+    /// A model server that nobody asks anything keeps its objective, and a later answer is not slower than none.
+    #[test]
+    fn no_time_at_all_is_no_latency_to_compare_with() {
+        let of = |seconds| {
+            let (workload, _) = trainer("llm").signal(latency("p95", seconds, 0.2)).running(1).build();
+            super::latency(&workload.policy, &workload.signals)
+        };
+
+        assert_eq!((of(0.3), of(0.0)), (Some(0.3), None));
+    }
+
     #[test]
     fn a_value_that_cannot_be_believed_is_unknown_and_no_other_signal_stands_in() {
         let (measures, own) = measured(vec![(Measure::Throughput, f64::NAN), (Measure::Throughput, 5.0)]);

@@ -95,10 +95,10 @@ fn a_step_waits_until_the_replicas_of_the_last_are_ready_and_then_its_patience_a
     let loading = stepped.becomes(slow_in(unlimited_pool().running(4).starting(1, 0))).remembered(false).later(600);
     assert_eq!(loading.decision("chat").number.0, 5);
 
-    let landed = loading.becomes(slow_in(unlimited_pool().running(5))).remembered(false);
+    let arrived = loading.becomes(slow_in(unlimited_pool().running(5))).remembered(false);
 
-    assert_eq!(landed.clone().later(119).decision("chat").number.0, 5);
-    assert_eq!(landed.later(120).decision("chat").number.0, 6);
+    assert_eq!(arrived.clone().later(119).decision("chat").number.0, 5);
+    assert_eq!(arrived.later(120).decision("chat").number.0, 6);
 }
 
 /// The store shows the new number, and no pod of it yet.
@@ -126,12 +126,12 @@ fn a_replica_of_the_last_step_that_never_starts_is_waited_for_a_quarter_of_an_ho
 /// Kills: patience that outlives a sample that is lost.
 #[test]
 fn a_sample_that_is_lost_starts_the_patience_anew() {
-    let lose = |chat: &mut Workload| chat.signals[0].value = SignalValue::External(Reading::Missing);
-    let find =
+    let silence = |chat: &mut Workload| chat.signals[0].value = SignalValue::External(Reading::Missing);
+    let speak =
         |chat: &mut Workload| chat.signals[0].value = SignalValue::External(Reading::Known { value: 0.5, at: NOW });
-    let lost = slow(50, 0.5).remembered(false).later(110).change("chat", lose).remembered(false);
+    let lost = slow(50, 0.5).remembered(false).later(110).change("chat", silence).remembered(false);
 
-    let found = lost.later(10).change("chat", find).remembered(false);
+    let found = lost.later(10).change("chat", speak).remembered(false);
 
     assert_eq!(found.clone().later(119).decision("chat").number.0, 50);
     assert_eq!(found.later(120).decision("chat").number.0, 51);
