@@ -54,7 +54,8 @@ pub struct Signal {
 pub struct SignalSlo {
     /// The most that the signal should be, in its own unit: `200m` is 0.2 seconds where the query returns seconds.
     pub value: Quantity,
-    /// Exceeded for this long, while every replica asked for is Ready, it asks for more. Default: 2m.
+    /// Exceeded for this long, it asks for more. No time counts while replicas of the last growth, or more than one in ten
+    /// whoever asked for them, are on their way: not Ready, and waited for less than a quarter of an hour. Default: 2m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breach_for: Option<GoDuration>,
     /// How many more. Default: 1.

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod figures;
 pub mod finding;
 pub mod gate;
+mod growth;
 pub mod hash;
 mod judge;
 mod ledger;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 pub use crate::changes::Change;
 pub use crate::desires::Desires;
+pub use crate::growth::Growth;
 
 /// The version that this code writes.
 pub const VERSION: u32 = 3;
@@ -43,7 +44,10 @@ pub struct Memory {
     /// Since when demand exceeds the replicas, without a pause.
     #[serde(default, rename = "backlog", skip_serializing_if = "Option::is_none")]
     pub backlog_since: Option<Moment>,
-    /// Latency objectives that are exceeded while every replica is Ready, and since when.
+    /// The last growth, until its replicas are Ready or late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
+    /// Latency objectives that are exceeded while no replicas are waited for, and since when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub breached: BTreeMap<SignalName, Moment>,
     /// What the gate has counted.
@@ -67,6 +71,7 @@ impl Default for Memory {
             downs: Vec::new(),
             demand_above_since: None,
             backlog_since: None,
+            growth: None,
             breached: BTreeMap::new(),
             gate: GateMemory::default(),
             short: BTreeMap::new(),

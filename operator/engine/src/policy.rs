@@ -111,7 +111,7 @@ pub enum Target {
 pub struct Slo {
     /// The most that the latency should be, in its own unit.
     pub value: f64,
-    /// Exceeded for this long, with every replica Ready, it asks for more.
+    /// Exceeded for this long, no replicas being waited for, it asks for more.
     pub breach_for: SignedDuration,
     /// How many more.
     pub step: Replicas,

@@ -2,7 +2,7 @@
 
 use crate::changes;
 use crate::decision::{Decision, Reason, Step, StepRecord};
-use crate::memory::{Adoption, Change, Memory, Moment};
+use crate::memory::{Adoption, Change, Growth, Memory, Moment};
 use crate::policy::{Behavior, OnUnknown};
 use crate::steps::breached;
 use crate::units::{PoolName, Replicas};
@@ -19,6 +19,7 @@ pub(crate) fn noted(workload: &Workload, wanted: Replicas, all_known: bool, now:
         memory.desires.note(now, workload.current(), longest);
     }
     memory.desires.note(now, wanted, longest);
+    memory.growth.take_if(|growth| !growth.is_landing(workload, now));
     memory.breached = breached(workload, now);
     memory.adoption = adoption(memory.adoption, all_known, behavior.down.window, now);
     memory
@@ -82,6 +83,9 @@ pub fn remember(decision: &Decision, written: bool, behavior: &Behavior, now: Ti
     let mut memory = decision.memory.clone();
     memory.ups = changes::with(&memory.ups, change(decision.number.minus(decision.current)), longest, now);
     memory.downs = changes::with(&memory.downs, change(decision.current.minus(decision.number)), longest, now);
+    if written && decision.number != decision.current {
+        memory.growth = (decision.number > decision.current).then_some(Growth { at, to: decision.number });
+    }
     if written && decision.number > decision.current {
         grown(&mut memory, decision, at);
     }

@@ -206,6 +206,15 @@ fn replicas_that_do_not_start_stop_growth() {
     assert_eq!(late.steps[0].reason, Reason::ReplicasNotStarting { replicas: 2, waited: secs(900) });
 }
 
+/// What a few of many do says nothing of what the next would do; a tenth bounds what piles up.
+#[test]
+fn replicas_that_do_not_start_are_no_reason_while_they_are_a_tenth_or_less() {
+    let chat = |late| server("chat").pool(unlimited_pool().running(50 - late).pending(late, 900)).max(99).wanting(60);
+    let wanted = |late| world().workload(chat(late)).decision("chat").wanted.0;
+
+    assert_eq!((wanted(1), wanted(5), wanted(6)), (60, 60, 50));
+}
+
 #[test]
 fn a_replica_that_stumbles_after_days_is_not_one_that_never_started() {
     let scenario = world().workload(server("chat").running(4).wanting(8)).change("chat", |chat| {

@@ -12,6 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 /// Replicas that are not Ready after this stop further growth: longer than most models take to load.
 pub const START_GRACE: SignedDuration = SignedDuration::from_mins(15);
 
+/// One replica in so many is few: as many may be late and the next start well, such as those on bad nodes. It bounds what
+/// piles up where nothing starts.
+pub const FEW_IN: u32 = 10;
+
 /// The step's result, and the signals that can't be used, or not wholly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
@@ -160,14 +164,14 @@ impl Hold<'_> {
     }
 }
 
-/// More of what does not start helps nobody.
+/// More of what does not start helps nobody, unless it is a few of many.
 fn not_starting(asked: StepResult, workload: &Workload, now: Timestamp) -> StepResult {
     let current = workload.current();
     if asked.after <= current {
         return asked;
     }
     let late = workload.late(now, START_GRACE);
-    if late.replicas == Replicas::ZERO {
+    if late.replicas.0 <= current.0 / FEW_IN {
         return asked;
     }
     let reason = Reason::ReplicasNotStarting { replicas: late.replicas.0, waited: late.longest };

@@ -13,7 +13,7 @@ mod stabilise;
 
 pub use bounds::{bounds, under_ceiling};
 pub use capacity::capacity;
-pub use demand::{Demand, demand};
+pub use demand::{Demand, FEW_IN, START_GRACE, demand};
 pub use gate::{Ask, gate};
 pub use pleas::{Pleas, SloPlea};
 pub use proposal::{FIRST_SAMPLE, Gaps, Proposal, propose};

@@ -4,7 +4,7 @@ use crate::memory::Moment;
 use crate::policy::{Slo, Target};
 use crate::reading::{ReadFailure, Trouble};
 use crate::units::{Replicas, SignalName};
-use crate::world::{PoolState, SignalValue, Workload};
+use crate::world::{SignalValue, Workload};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -31,14 +31,14 @@ pub fn slo(slo: Slo, value: &SignalValue, since: Option<Moment>, workload: &Work
         Err(trouble) => return SloSays::Trouble(trouble),
     };
     let long_enough = since.is_some_and(|since| now >= since.plus(slo.breach_for));
-    if latency <= slo.value || !long_enough || !all_ready(workload) {
+    if latency <= slo.value || !long_enough {
         return SloSays::Nothing;
     }
     SloSays::More { replicas: workload.current().plus(slo.step), value: latency }
 }
 
-/// The objectives that are exceeded now, and since when. Only with every replica Ready does time count: what was asked for
-/// last must have had its effect before more is asked for.
+/// The objectives that are exceeded now, and since when. While replicas are on their way no time counts: they must have had
+/// their effect before more is asked for. A few that are made anew, and what is late, are no reason to wait.
 pub fn breached(workload: &Workload, now: Timestamp) -> BTreeMap<SignalName, Moment> {
     let policies = workload.policy.signals.iter().zip(&workload.signals);
     let exceeded = policies.filter_map(|(signal, state)| match signal.target {
@@ -46,7 +46,7 @@ pub fn breached(workload: &Workload, now: Timestamp) -> BTreeMap<SignalName, Mom
         Target::AverageValue(_) | Target::Value(_) | Target::Replicas => None,
     });
     let since = |name: &SignalName| workload.memory.breached.get(name).copied().unwrap_or(Moment::of(now));
-    exceeded.filter(|_| all_ready(workload)).map(|name| (name.clone(), since(name))).collect()
+    exceeded.filter(|_| !workload.awaits_replicas(now)).map(|name| (name.clone(), since(name))).collect()
 }
 
 fn latency(value: &SignalValue) -> Result<f64, Trouble> {
@@ -55,8 +55,4 @@ fn latency(value: &SignalValue) -> Result<f64, Trouble> {
         SignalValue::Pods(_) => Err(Trouble::Failed(ReadFailure::NotAVector)),
         SignalValue::PodsUnread(reading) => Err(reading.trouble().unwrap_or(Trouble::Failed(ReadFailure::NotAVector))),
     }
-}
-
-fn all_ready(workload: &Workload) -> bool {
-    workload.pools.iter().all(|pool: &PoolState| pool.ready() >= pool.asked)
 }
