@@ -143,6 +143,7 @@ pub fn gain(gain: &Gain) -> String {
         WorkUnit::Tokens | WorkUnit::TrainedTokens => "tokens",
         WorkUnit::Answers => "answers",
         WorkUnit::Samples => "samples",
+        WorkUnit::Own => "units of work",
     };
     let (before, after) = (rate(*before), rate(*after));
     format!("growing from {from} to {to} replicas changed {before} {work} a second to {after}")

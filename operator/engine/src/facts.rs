@@ -92,10 +92,12 @@ fn mean_of_all(mut values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// By the workload's own account, and only if every replica gives one.
+/// By the workload's own signal, or else by the replicas' account, and only if every replica gives one.
 fn throughput(seen: &Evidence) -> Option<Throughput> {
-    let served = Throughput::sum(seen.servers.iter().map(served));
-    served.or_else(|| Throughput::sum(seen.trainers.iter().map(trained)))
+    let replicas = u32::try_from(seen.containers.len()).unwrap_or(u32::MAX);
+    let told = Throughput::told(&seen.own, replicas);
+    told.or_else(|| Throughput::sum(seen.servers.iter().map(served)))
+        .or_else(|| Throughput::sum(seen.trainers.iter().map(trained)))
 }
 
 fn served(server: &ServerEvidence) -> Option<(WorkUnit, Span)> {
@@ -172,6 +174,7 @@ fn all_containers(seen: &Evidence, test: impl Fn(&ContainerEvidence) -> bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::OwnEvidence;
     use crate::policy::Class;
     use crate::testing::{busy_gpu, evidence};
 
@@ -271,6 +274,26 @@ mod tests {
         assert_eq!(unit(&[vllm; 2]), Some((WorkUnit::Tokens, 1_800.0)));
         assert_eq!(unit(&[triton; 2]), Some((WorkUnit::Answers, 4.0)));
         assert_eq!(unit(&[vllm, triton]), None);
+    }
+
+    /// Kills: an own signal that waits until nobody else counts.
+    #[test]
+    fn the_workloads_own_signal_outranks_its_servers_and_is_unknown_where_a_sample_is_missing() {
+        let vllm = ServerEvidence { progress: Some(Span::exact(900.0)), ..ServerEvidence::default() };
+        let told = |throughput| {
+            let own =
+                OwnEvidence { throughput: Some(throughput), throughput_noise: Some(3.0), ..OwnEvidence::default() };
+            throughput_of(&Evidence { servers: vec![vllm; 2], own, ..measured() })
+        };
+        let own = Throughput { unit: WorkUnit::Own, total: 50.0, replicas: 2, spread: Some(3.0) };
+
+        assert_eq!(told(Span::exact(50.0)), Some(own));
+        let gap = Span { low: 45.0, mean: 50.0, high: f64::INFINITY };
+        assert_eq!(told(gap).map(|work| work.unit), Some(WorkUnit::Tokens));
+    }
+
+    fn throughput_of(seen: &Evidence) -> Option<Throughput> {
+        figures(seen).throughput
     }
 
     fn says(queue: f64, first: f64, whole: f64) -> ServerEvidence {

@@ -2,6 +2,7 @@
 
 mod comparison;
 
+use crate::evidence::OwnEvidence;
 use crate::span::Span;
 use crate::units::Replicas;
 use crate::world::Measures;
@@ -105,6 +106,8 @@ pub enum WorkUnit {
     Samples,
     /// Tokens trained on.
     TrainedTokens,
+    /// What the workload's own signal counts, whatever that is.
+    Own,
 }
 
 /// Work done a second; written as a short list, since it is kept in status.
@@ -117,7 +120,8 @@ pub struct Throughput {
     pub total: f64,
     /// How many replicas that is.
     pub replicas: u32,
-    /// Standard deviation between the replicas; zero of one replica, none where any sample is missing.
+    /// Standard deviation between the replicas: zero of one replica, none where any sample is missing. Of the workload's own
+    /// signal, which is one number of all of them: that of the total over time; none where that can't be told.
     pub spread: Option<f64>,
 }
 
@@ -153,6 +157,23 @@ impl Throughput {
         let (total, replicas, whole) = each.clone().try_fold((0.0, 0_u32, true), add)?;
         let spread = whole.then(|| deviation(each.filter_map(same), total, replicas));
         f64::is_finite(total).then_some(Self { unit, total, replicas, spread })
+    }
+
+    /// Of `replicas` together by the workload's own signal; none where a sample is missing.
+    pub fn told(own: &OwnEvidence, replicas: u32) -> Option<Self> {
+        let whole = own.throughput.filter(|total| total.low >= total.high && replicas > 0)?;
+        Some(Self { unit: WorkUnit::Own, total: whole.mean, replicas, spread: own.throughput_noise })
+    }
+
+    /// The standard error of the total; none where it can't be told. Looks at a rate overlap, so that many of them are no
+    /// surer than one.
+    pub fn error(self) -> Option<f64> {
+        match self.unit {
+            WorkUnit::Own => self.spread,
+            WorkUnit::Tokens | WorkUnit::Answers | WorkUnit::Samples | WorkUnit::TrainedTokens => {
+                Some(self.spread? * f64::from(self.replicas).sqrt())
+            }
+        }
     }
 
     /// Of one replica.

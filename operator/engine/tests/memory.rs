@@ -86,7 +86,7 @@ fn a_restart_changes_no_trial_and_no_retest() {
     let mut through = small.becomes(chat(8, 49.0 / 3.0).template("one"));
     through.world.now += secs(1) / 7;
     let mut killed = through.clone();
-    let lives = [chat(8, 49.0 / 3.0).template("one"), slow("one"), slow("two"), chat(8, 50.0).template("three")];
+    let lives = vec![chat(8, 49.0 / 3.0).template("one"), slow("one"), slow("two"), chat(8, 50.0).template("three")];
     let mut seen = (false, false);
     for life in lives {
         (through, killed) = (through.becomes(life.clone()), killed.becomes(life));

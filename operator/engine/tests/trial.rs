@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
 use wellfed_engine::decision::{Reason, Step};
-use wellfed_engine::evidence::ServerEvidence;
+use wellfed_engine::evidence::{OwnEvidence, ServerEvidence};
 use wellfed_engine::figures::Throughput;
 use wellfed_engine::finding::FindingName;
 use wellfed_engine::gate::{Ceiling, Check, State};
@@ -273,4 +273,42 @@ fn the_checklist_says_what_was_looked_at() {
     let metered = judged(small.becomes(metered(8)));
     let checks = ceiling(&metered).map(|ceiling| ceiling.gain.checks);
     assert_eq!(checks, Some([Check::Passed, Check::Unknown, Check::Passed]));
+}
+
+/// A run whose only count is its own signal: from 4 to 8 replicas, judged by what it says before and after.
+fn told(before: OwnEvidence, after: OwnEvidence) -> Scenario {
+    let run = |replicas, own| batch(NAME).running(replicas).wanting(40).busy().template("one").told(own);
+    judged(world().workload(run(4, before)).after(1).remembered(true).becomes(run(8, after)))
+}
+
+fn own(total: f64, noise: Option<f64>) -> OwnEvidence {
+    OwnEvidence { throughput: Some(Span::exact(total)), throughput_noise: noise, ..OwnEvidence::default() }
+}
+
+#[test]
+fn growth_is_tried_by_the_workloads_own_signal_alone() {
+    let quiet = Some(4.0);
+    let futile = ceiling(&told(own(400.0, quiet), own(440.0, quiet))).unwrap();
+
+    assert_eq!((futile.replicas.0, futile.gain.before, futile.gain.after), (4, 400.0, 440.0));
+    assert_eq!(ceiling(&told(own(400.0, quiet), own(700.0, quiet))), None);
+}
+
+/// Growth comes soon after demand: what varies afterwards stands in for the few looks before it.
+#[test]
+fn the_noise_of_an_own_signal_speaks_for_growth_and_where_it_is_unknown_nothing_is_proved() {
+    let after = |noise| ceiling(&told(own(400.0, None), own(440.0, noise)));
+
+    // Gained 40 of 400, and 200 are enough. Two errors of the difference are 2 * 1.414 times the noise.
+    assert!(after(Some(50.0)).is_some());
+    assert_eq!(after(Some(60.0)), None);
+    assert_eq!(after(None), None);
+}
+
+/// Kills: an own signal compared with what servers count once it is lost.
+#[test]
+fn an_own_signal_that_is_lost_after_growth_proves_nothing() {
+    let lost = OwnEvidence { throughput_lost: true, ..OwnEvidence::default() };
+
+    assert_eq!(ceiling(&told(own(400.0, Some(4.0)), lost)), None);
 }

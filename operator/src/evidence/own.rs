@@ -81,6 +81,7 @@ impl History {
         let (progress, quality) = (level(|said| said.progress), level(|said| said.quality));
         OwnEvidence {
             throughput,
+            throughput_noise: noise(&work).filter(|_| work.len() >= expected),
             throughput_lost: throughput.is_none() && is_late(said.throughput, now),
             progress,
             progress_lost: progress.is_none() && is_late(said.progress, now),
@@ -88,6 +89,23 @@ impl History {
             quality_lost: quality.is_none() && is_late(said.quality, now),
         }
     }
+}
+
+/// Looks that tell how much a number varies.
+const TELLING: usize = 5;
+
+/// The standard deviation of `said`; none of too few, and where the last third is above the first by more than twice that: a
+/// rate over a long time still rises long after what was added works.
+fn noise(said: &[f64]) -> Option<f64> {
+    if said.len() < TELLING {
+        return None;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (middle, third) = (mean(said), said.len() / 3);
+    let squares: f64 = said.iter().map(|one| (one - middle).powi(2)).sum();
+    let deviation = (squares / (said.len() - 1) as f64).sqrt();
+    let risen = mean(&said[said.len() - third..]) - mean(&said[..third]);
+    (risen <= 2.0 * deviation).then_some(deviation)
 }
 
 fn is_late(last: Option<Timestamp>, now: Timestamp) -> bool {

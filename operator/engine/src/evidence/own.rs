@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct OwnEvidence {
     /// Work done a second, in whatever unit; any is progress.
     pub throughput: Option<Span>,
+    /// How much `throughput` varies from look to look (standard deviation), all of them there; none of too few looks, and while
+    /// it still rises: what was added has not had its whole effect then.
+    #[serde(default)]
+    pub throughput_noise: Option<f64>,
     /// `throughput` was told within the last day and is missing now: nobody knows whether it stands still.
     pub throughput_lost: bool,
     /// How far the run is from done, such as its loss; less is better.

@@ -57,13 +57,13 @@ impl Figures {
         worse.or_else(|| known().find(|one| *one == Comparison::Unknown)).unwrap_or(Comparison::NotWorse)
     }
 
-    /// By the replicas' own account, or by the workload's signal where that does not go on.
+    /// By the workload's own signal, or by the replicas' account where that does not go on.
     fn work(&self, after: &Self) -> Compared {
         let by_account = self.throughput.zip(after.throughput).filter(|(before, after)| before.unit == after.unit);
         let by_account = by_account.map(|(before, after)| Work::of(before).against(Work::of(after)));
         let by_signal = Work::told(&self.signals, &after.signals).map(|(before, after)| before.against(after));
         let measured = self.throughput.is_some() || self.signals.throughput.is_some();
-        by_account.or(by_signal).or(measured.then_some(Comparison::Unknown))
+        by_signal.or(by_account).or(measured.then_some(Comparison::Unknown))
     }
 }
 
@@ -173,6 +173,18 @@ mod tests {
         };
         let (before, after) = (told(WorkUnit::Tokens, 900.0), told(WorkUnit::Answers, 2.0));
         assert_eq!(before.against(&after), Comparison::Worse(Worse::Throughput), "the workload's own signal goes on");
+    }
+
+    /// ADR 0009: own signals outrank. Answers that got shorter are fewer tokens, and as many answers.
+    #[test]
+    fn the_workloads_own_signal_outranks_what_its_replicas_count() {
+        let told = |own, each| {
+            let signals = SignalFigures { throughput: Some(own), ..SignalFigures::default() };
+            Figures { signals, ..serving(each) }
+        };
+
+        assert_eq!(told(10.0, 900.0).against(&told(10.0, 600.0)), Comparison::NotWorse);
+        assert_eq!(told(10.0, 900.0).against(&told(8.0, 900.0)), Comparison::Worse(Worse::Throughput));
     }
 
     #[test]

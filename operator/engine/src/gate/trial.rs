@@ -110,16 +110,21 @@ const STANDARD_ERRORS: f64 = 2.0;
 
 impl Trial {
     /// Whether `after` shows that the replicas added surely brought less than half of their share: the noise between
-    /// replicas speaks for growth. None while that can't be said: a missing sample never speaks against it.
+    /// replicas, or of the workload's own signal, speaks for growth. None while that can't be said: a missing sample never speaks against it.
     fn fell_short(&self, after: Throughput) -> Option<bool> {
         let (from, to) = (self.from.0, self.to.0);
         let alike = self.before.unit == after.unit && self.before.replicas == from && after.replicas == to;
-        let (spread_before, spread_after) = self.before.spread.zip(after.spread).filter(|_| alike && from > 0)?;
+        let noise_after = after.error().filter(|_| alike && from > 0)?;
+        let noise_before = match self.before.unit {
+            // Growth comes soon after demand: before it there may be too few looks.
+            WorkUnit::Own => self.before.error().unwrap_or(noise_after),
+            // One replica has no spread of its own; that of the others stands in.
+            _ if from == 1 => after.spread?,
+            _ => self.before.error()?,
+        };
         let share = f64::from(to.saturating_sub(from)) / f64::from(from);
         let gained = after.total - self.before.total;
-        // One replica has no spread of its own; that of the others stands in.
-        let spread_before = if from == 1 { spread_after } else { spread_before };
-        let error = (f64::from(from) * spread_before.powi(2) + f64::from(to) * spread_after.powi(2)).sqrt();
+        let error = noise_before.hypot(noise_after);
         Some(gained + STANDARD_ERRORS * error < self.before.total * share / 2.0)
     }
 }
@@ -151,7 +156,8 @@ impl GateMemory {
             return;
         }
         let before = self.figures.and_then(|figures| figures.throughput);
-        let complete = before.filter(|before| before.replicas == from.0 && before.spread.is_some());
+        let told = |before: &Throughput| before.spread.is_some() || before.unit == WorkUnit::Own;
+        let complete = before.filter(|before| before.replicas == from.0 && told(before));
         let waits = self.waits.unwrap_or_default();
         self.trial = complete.map(|before| Trial { at, from, to, before, waits, warm: None });
     }

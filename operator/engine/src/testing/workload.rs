@@ -2,7 +2,7 @@
 
 use super::evidence::{busy_gpu, evidence, starved_gpu};
 use super::{NOW, PoolBuilder, Signal, at, average, behavior, gate, unlimited_pool};
-use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, ServerEvidence};
+use crate::evidence::{ContainerEvidence, Evidence, GpuEvidence, OwnEvidence, ServerEvidence};
 use crate::memory::{Adoption, Memory};
 use crate::policy::{Class, Fallback, FallbackBehavior, GateMode, Mode, OnUnknown, Policy};
 use crate::span::Span;
@@ -17,6 +17,7 @@ pub struct WorkloadBuilder {
     signals: Vec<Signal>,
     evidence: Option<(GpuEvidence, ContainerEvidence)>,
     serving: Option<ServerEvidence>,
+    own: OwnEvidence,
 }
 
 /// An inference workload.
@@ -64,7 +65,14 @@ impl WorkloadBuilder {
             gate_override: None,
             memory,
         };
-        Self { workload, pools: Vec::new(), signals: Vec::new(), evidence: None, serving: None }
+        Self {
+            workload,
+            pools: Vec::new(),
+            signals: Vec::new(),
+            evidence: None,
+            serving: None,
+            own: OwnEvidence::default(),
+        }
     }
 
     /// Changes the policy in a way that has no word of its own here.
@@ -207,6 +215,13 @@ impl WorkloadBuilder {
         self
     }
 
+    /// What its own signals say of its work.
+    #[must_use]
+    pub fn told(mut self, own: OwnEvidence) -> Self {
+        self.own = own;
+        self
+    }
+
     /// Made from a pod template of this digest, every replica of it.
     #[must_use]
     pub fn template(mut self, digest: &str) -> Self {
@@ -243,7 +258,8 @@ impl WorkloadBuilder {
         let seen = self.evidence.map(|(gpu, container)| {
             let gpus = vec![gpu; ready * policy.gpus_per_replica.0 as usize];
             let servers = self.serving.map_or_else(Vec::new, |serving| vec![serving; ready]);
-            Evidence { gate: policy.gate, at: NOW, servers, ..evidence(policy.class, &gpus, &vec![container; ready]) }
+            let of_all = evidence(policy.class, &gpus, &vec![container; ready]);
+            Evidence { gate: policy.gate, at: NOW, servers, own: self.own, ..of_all }
         });
         (self.workload, seen)
     }

@@ -10,6 +10,7 @@ use wellfed_engine::testing::busy_gpu;
 
 const NONE: OwnEvidence = OwnEvidence {
     throughput: None,
+    throughput_noise: None,
     throughput_lost: false,
     progress: None,
     progress_lost: false,

@@ -77,6 +77,29 @@ fn a_signal_is_missed_for_a_day() {
     assert_eq!([missed(5), missed(24 * 60), missed(24 * 60 + 1)], [true, true, false]);
 }
 
+#[test]
+fn how_much_work_varies_is_told_by_five_looks_without_a_gap() {
+    let noise = |rates: &[Option<f64>]| {
+        let said: Vec<_> = rates.iter().map(|rate| rate.map_or(SILENT, working)).collect();
+        heard(0, &said).throughput_noise
+    };
+
+    assert_eq!(noise(&[10.0, 14.0, 12.0, 10.0, 14.0].map(Some)), Some(2.0));
+    assert_eq!(noise(&[10.0, 14.0, 12.0, 10.0].map(Some)), None);
+    assert_eq!(noise(&[Some(10.0), Some(14.0), None, Some(12.0), Some(10.0), Some(14.0)]), None);
+}
+
+/// `rate(…[1h])` ten minutes after growth: it has hardly begun to show what was added. Kills: a small noise made of it.
+#[test]
+fn work_that_still_rises_has_no_noise_that_can_be_told_and_work_that_falls_has() {
+    let rates: Vec<f64> = (0..10).map(|minute| 100.0 + f64::from(minute)).collect();
+    let said: Vec<_> = rates.iter().copied().map(working).collect();
+    let fallen: Vec<_> = rates.iter().rev().copied().map(working).collect();
+
+    assert_eq!(heard(0, &said).throughput_noise, None);
+    assert!(heard(0, &fallen).throughput_noise.is_some());
+}
+
 /// From the samples to the verdict: a trainer with names of its own that looks as if it hangs.
 #[test]
 fn a_trainer_whose_own_signal_counts_steps_is_not_called_a_hang() {
