@@ -13,12 +13,16 @@ use std::collections::BTreeMap;
 #[x_kube(
     validation = Rule::new("has(self.role) && self.role == 'Latency' ? has(self.slo) && !has(self.target) : !has(self.slo)")
         .message("role Latency needs slo and no target; other roles take no slo"),
-    validation = Rule::new("has(self.role) && self.role != 'Demand' ? has(self.source.prometheus) && !has(self.target) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
-        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; every other role is one number from source.prometheus, without target"),
+    validation = Rule::new("has(self.role) && self.role != 'Demand' ? (has(self.source.prometheus) || (self.role == 'Latency' && !has(self.source.scale))) && !has(self.target) && (!has(self.type) || self.type == 'External') : has(self.source.scale) != has(self.target)")
+        .message("role Demand needs target, except for source.scale, which is a number of replicas itself; every other role is one number from source.prometheus, without target; role Latency may be read from a model server too"),
+    validation = Rule::new("!has(self.source.vllm) || (has(self.source.vllm.metric) && self.source.vllm.metric in ['TimeToFirstToken', 'EndToEndLatency']) == (has(self.role) && self.role == 'Latency')")
+        .message("of vllm role Latency needs metric TimeToFirstToken or EndToEndLatency, and no other role takes these"),
+    validation = Rule::new("!has(self.source.sglang) || (has(self.source.sglang.metric) && self.source.sglang.metric in ['TimeToFirstToken', 'EndToEndLatency']) == (has(self.role) && self.role == 'Latency')")
+        .message("of sglang role Latency needs metric TimeToFirstToken or EndToEndLatency, and no other role takes these"),
     validation = Rule::new("!has(self.better) || (has(self.role) && self.role == 'Quality')")
         .message("better is for role Quality: of throughput more is better, of latency and progress less"),
-    validation = Rule::new("!(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton)) || !has(self.type) || self.type == 'Pods'")
-        .message("a model server is read per pod: leave type out, or set it to Pods"),
+    validation = Rule::new("!(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton)) || (has(self.role) && self.role == 'Latency') || !has(self.type) || self.type == 'Pods'")
+        .message("the requests in a model server are read per pod: leave type out, or set it to Pods"),
     validation = Rule::new("!has(self.source.scale) || !has(self.type) || self.type == 'External'")
         .message("source.scale is one number: leave type out, or set it to External"),
     validation = Rule::new("!has(self.target) || self.target.type == 'AverageValue' || !(has(self.source.vllm) || has(self.source.sglang) || has(self.source.triton) || (has(self.type) && self.type == 'Pods'))")
@@ -31,7 +35,7 @@ pub struct Signal {
     /// What it is for. Default: Demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<SignalRole>,
-    /// Whether its rows carry a live pod. Default: Pods for model servers, else External.
+    /// Whether its rows carry a live pod. Default: Pods for the requests in model servers, else External.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<SignalType>,
     /// Where it is read.
@@ -100,7 +104,7 @@ pub enum Better {
     Lower,
 }
 
-/// Whether a signal's rows carry a live pod. Default: Pods for model servers, else External.
+/// Whether a signal's rows carry a live pod. Default: Pods for the requests in model servers, else External.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SignalType {
     /// One row a pod, with labels `namespace` and `pod`; HPA's rules for Pods metrics.
@@ -118,13 +122,14 @@ pub struct SignalSource {
     /// A query of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prometheus: Option<PrometheusSource>,
-    /// Requests in a vLLM server, by its own metrics.
+    /// Requests in a vLLM server, or how long they take, by its own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vllm: Option<ServerSource>,
-    /// Requests in an `SGLang` server that runs with `--enable-metrics`, by its own metrics.
+    /// Requests in an `SGLang` server that runs with `--enable-metrics`, or how long they take, by its own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sglang: Option<ServerSource>,
-    /// Requests that wait in a Triton server, by its own metrics; it does not say how many run.
+    /// Requests that wait in a Triton server, by its own metrics; it does not say how many run. For role `Latency`: the mean
+    /// time of a request in seconds over two minutes, of which it tells no quantile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub triton: Option<TritonSource>,
     /// `spec.replicas` of this object, which users, an HPA or a `ScaledObject` may set through `/scale`.
@@ -149,20 +154,32 @@ pub struct PrometheusSource {
     pub rows: BTreeMap<String, String>,
 }
 
-/// Requests in a model server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Requests in a model server, or how long they take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!has(self.quantile) || (has(self.metric) && self.metric in ['TimeToFirstToken', 'EndToEndLatency'])")
+        .message("quantile is for metric TimeToFirstToken and EndToEndLatency"),
+    validation = Rule::new("!has(self.quantile) || (quantity(string(self.quantile)).isGreaterThan(quantity('0')) && quantity(string(self.quantile)).isLessThan(quantity('1')))")
+        .message("quantile must be above 0 and below 1"),
+)]
 pub struct ServerSource {
-    /// Which requests count. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue is empty.
+    /// Which requests count, or which time of them for role `Latency`. Default: `RunningPlusWaiting`; waiting alone falls to
+    /// zero whenever the queue is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<ServerMetric>,
+    /// Which quantile of the time, over two minutes, by each pod's own buckets; of several pods their mean, weighted by their
+    /// requests. Default: 0.95.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<Quantity>,
     /// A Prometheus that the operator's configuration names. Default: `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub endpoint: Option<String>,
 }
 
-/// Which requests count. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue is empty.
+/// Which requests count, or which time of them. Default: `RunningPlusWaiting`; waiting alone falls to zero whenever the queue
+/// is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ServerMetric {
     /// In service and queued.
@@ -171,9 +188,13 @@ pub enum ServerMetric {
     Waiting,
     /// In service.
     Running,
+    /// Seconds until the first token of an answer, for role `Latency`.
+    TimeToFirstToken,
+    /// Seconds until the end of an answer, for role `Latency`.
+    EndToEndLatency,
 }
 
-/// Requests that wait in a Triton server.
+/// A Triton server: requests that wait, or for role `Latency` the mean time of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TritonSource {

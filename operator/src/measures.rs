@@ -27,6 +27,7 @@ pub fn measures(
             latest: source.ask().and_then(|ask| look.answers.get(ask)).map(Arc::as_ref),
             namespace: &id.namespace,
             pods: &[],
+            ready: 0,
             replicas: resolved.replicas,
             now: look.now,
             stale_after: look.stale_after,
@@ -61,10 +62,10 @@ fn more_is_better(better: Better, value: f64) -> f64 {
     }
 }
 
-/// The latest believed value of the first latency signal.
+/// The latest believed value of the first latency signal; none of no requests, which took no time.
 pub fn latency(policy: &Policy, signals: &[SignalState]) -> Option<f64> {
     let latencies = policy.signals.iter().zip(signals).filter(|(signal, _)| matches!(signal.target, Target::Slo(_)));
-    latencies.map(|(_, state)| believed(&state.value)).next()?
+    latencies.map(|(_, state)| believed(&state.value)).next()?.filter(|seconds| *seconds > 0.0)
 }
 
 fn believed(value: &SignalValue) -> Option<f64> {
@@ -135,6 +136,17 @@ mod tests {
         assert_eq!(measures, wanted);
         assert_eq!(own, OwnSaid { throughput: Some(1200.0), progress: Some(2.5), quality: Some(0.81) });
         assert_eq!(measured(Vec::new()).1, OwnSaid::default());
+    }
+
+    /// A model server that nobody asks anything keeps its objective, and a later answer is not slower than none.
+    #[test]
+    fn no_time_at_all_is_no_latency_to_compare_with() {
+        let of = |seconds| {
+            let (workload, _) = trainer("llm").signal(latency("p95", seconds, 0.2)).running(1).build();
+            super::latency(&workload.policy, &workload.signals)
+        };
+
+        assert_eq!((of(0.3), of(0.0)), (Some(0.3), None));
     }
 
     #[test]

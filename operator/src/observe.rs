@@ -250,7 +250,8 @@ fn signals(
     recall: &mut Recall,
 ) -> Vec<SignalState> {
     let live = pools.iter().flat_map(|pool| &pool.pods).filter(|pod| pod.is_live());
-    let names: Vec<&str> = live.map(|pod| pod.name.0.as_str()).collect();
+    let names: Vec<&str> = live.clone().map(|pod| pod.name.0.as_str()).collect();
+    let ready = live.filter(|pod| pod.is_ready()).count();
     resolved
         .sources
         .iter()
@@ -261,6 +262,7 @@ fn signals(
                 latest,
                 namespace: &id.namespace,
                 pods: &names,
+                ready,
                 replicas: resolved.replicas,
                 now: look.now,
                 stale_after: look.stale_after,

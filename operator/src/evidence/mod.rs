@@ -30,6 +30,7 @@ pub use labels::Scheme;
 pub use lane::{LONGEST, Lane, Verdicts};
 pub(crate) use last_seen::REMEMBERED;
 pub use metric::{Metric, Subject};
+pub(crate) use names::{TRITON_REQUESTS, TRITON_WHOLE};
 pub(crate) use query::SCRAPED_BY;
 pub use recorded::rules;
 pub use shown::Shown;

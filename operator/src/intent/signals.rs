@@ -4,13 +4,20 @@ use super::{MINUTE, Reader, WEEK, replicas};
 use crate::config::PrometheusConfig;
 use crate::refusal::{RefusalReason, did_you_mean};
 use crate::signals::promql::{self, Query, QueryError};
-use crate::signals::{Ask, PrometheusSignal, SGLANG, ScaleSignal, Server, ServerSignal, SignalSource, TRITON, VLLM};
+use crate::signals::{
+    Ask, LatencySignal, PrometheusSignal, Reads, Requests, SGLANG, ScaleSignal, Server, ServerSignal, SignalSource,
+    TRITON, Time, VLLM,
+};
 use std::sync::Arc;
 use wellfed_crds::{
-    Better, PrometheusSource, ServerMetric, Signal, SignalRole, SignalSlo, SignalTarget, SignalType, TargetType,
+    Better, PrometheusSource, ServerMetric, ServerSource, Signal, SignalRole, SignalSlo, SignalTarget, SignalType,
+    TargetType,
 };
 use wellfed_engine::policy::{SignalPolicy, Slo, Target};
 use wellfed_engine::units::SignalName;
+
+/// The quantile of a time where none is set.
+const QUANTILE: f64 = 0.95;
 
 /// What a signal that asks for nothing says of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,15 +90,21 @@ impl<'a> Reader<'a> {
         if let Some(prometheus) = &source.prometheus {
             return self.prometheus(path, signal.kind.unwrap_or(SignalType::External), prometheus);
         }
-        if let Some(vllm) = &source.vllm {
-            return self.server(&format!("{path}.source.vllm"), &VLLM, vllm.metric, vllm.endpoint.as_deref());
-        }
-        if let Some(sglang) = &source.sglang {
-            return self.server(&format!("{path}.source.sglang"), &SGLANG, sglang.metric, sglang.endpoint.as_deref());
+        let timed = signal.role == Some(SignalRole::Latency);
+        let servers = [("vllm", &VLLM, &source.vllm), ("sglang", &SGLANG, &source.sglang)];
+        for (name, server, source) in servers {
+            if let Some(source) = source {
+                return self.generating(&format!("{path}.source.{name}"), server, source, timed);
+            }
         }
         if let Some(triton) = &source.triton {
-            let waiting = Some(ServerMetric::Waiting);
-            return self.server(&format!("{path}.source.triton"), &TRITON, waiting, triton.endpoint.as_deref());
+            let reads = if timed { Reads::Time(Time::Whole) } else { Reads::Requests(Requests::Waiting) };
+            return self.server(
+                &format!("{path}.source.triton"),
+                &TRITON,
+                (reads, QUANTILE),
+                triton.endpoint.as_deref(),
+            );
         }
         if source.scale.is_some() {
             return Some(Arc::new(ScaleSignal));
@@ -122,22 +135,47 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A server of language models.
+    fn generating(
+        &mut self,
+        path: &str,
+        server: &Server,
+        source: &ServerSource,
+        timed: bool,
+    ) -> Option<Arc<dyn SignalSource>> {
+        let reads = Reads::from(source.metric.unwrap_or(ServerMetric::RunningPlusWaiting));
+        if matches!(reads, Reads::Time(_)) != timed {
+            let message =
+                "role Latency needs metric TimeToFirstToken or EndToEndLatency, and no other role takes these";
+            self.refuse(format!("{path}.metric"), RefusalReason::Malformed, message.to_owned());
+            return None;
+        }
+        let quantile = self.quantity(&format!("{path}.quantile"), source.quantile.as_ref(), QUANTILE);
+        if quantile <= 0.0 || quantile >= 1.0 {
+            let message = "must be above 0 and below 1".to_owned();
+            self.refuse(format!("{path}.quantile"), RefusalReason::BadValue, message);
+            return None;
+        }
+        self.server(path, server, (reads, quantile), source.endpoint.as_deref())
+    }
+
     fn server(
         &mut self,
         path: &str,
         server: &Server,
-        metric: Option<ServerMetric>,
+        (reads, quantile): (Reads, f64),
         endpoint: Option<&str>,
     ) -> Option<Arc<dyn SignalSource>> {
         let endpoint = self.endpoint(path, endpoint)?;
-        let metric = metric.unwrap_or(ServerMetric::RunningPlusWaiting);
-        match ServerSignal::new(server, &endpoint.name, metric, |query| confine(query, endpoint, None)) {
-            Ok(signal) => Some(Arc::new(signal)),
-            Err(error) => {
-                self.refuse(path.to_owned(), RefusalReason::BadQuery, error.to_string());
-                None
+        let confine = |query: &Query| confine(query, endpoint, None);
+        let signal: Result<Arc<dyn SignalSource>, _> = match reads {
+            Reads::Requests(requests) => {
+                ServerSignal::new(server, &endpoint.name, requests, confine).map(|signal| Arc::new(signal) as _)
             }
-        }
+            Reads::Time(time) => LatencySignal::new(server, &endpoint.name, (time, quantile), confine)
+                .map(|signal| Arc::new(signal) as _),
+        };
+        signal.map_err(|error| self.refuse(path.to_owned(), RefusalReason::BadQuery, error.to_string())).ok()
     }
 
     fn endpoint(&mut self, path: &str, name: Option<&str>) -> Option<&'a PrometheusConfig> {

@@ -84,3 +84,41 @@ fn a_model_says_its_parameters_and_whether_it_is_split() {
     let wrong = refused(|spec| spec["model"] = json!({ "params": "0B", "dtype": "FP16" }));
     assert!(wrong.starts_with("spec.model.params: \"0B\" is no count of parameters above zero"), "{wrong}");
 }
+
+/// The time of requests that `source` gives, for an objective of half a second.
+fn timed(source: &Value) -> Value {
+    json!({ "name": "late", "role": "Latency", "source": source, "slo": { "value": "500m" } })
+}
+
+#[test]
+fn every_model_server_tells_how_long_its_requests_take() {
+    let asked = |source: &Value| {
+        let intent = read(|spec| spec["signals"] = json!([timed(source)]), &json!({})).ok().unwrap();
+        assert!(matches!(intent.policy.signals[0].target, Target::Slo(_)));
+        intent.sources[0].ask().unwrap().query.clone()
+    };
+
+    let vllm = asked(&json!({ "vllm": { "metric": "TimeToFirstToken", "quantile": "990m" } }));
+    assert!(
+        vllm.contains("histogram_quantile(0.99, ") && vllm.contains("vllm:time_to_first_token_seconds_bucket"),
+        "{vllm}"
+    );
+    let sglang = asked(&json!({ "sglang": { "metric": "EndToEndLatency" } }));
+    assert!(
+        sglang.contains("histogram_quantile(0.95, ") && sglang.contains("sglang:e2e_request_latency_seconds_bucket")
+    );
+    assert!(asked(&json!({ "triton": {} })).contains("nv_inference_request_duration_us"));
+}
+
+#[test]
+fn a_time_that_no_objective_is_set_for_and_a_quantile_that_is_none_are_refused() {
+    let of = |source: Value| refused(|spec| spec["signals"] = json!([timed(&source)]));
+
+    assert!(of(json!({ "vllm": {} })).contains("role Latency needs metric TimeToFirstToken or EndToEndLatency"));
+    for quantile in ["0", "1", "95"] {
+        let refusal = of(json!({ "vllm": { "metric": "TimeToFirstToken", "quantile": quantile } }));
+        assert!(refusal.contains("spec.signals[0].source.vllm.quantile") && refusal.contains("below 1"), "{refusal}");
+    }
+    let demand = refused(|spec| spec["signals"][0]["source"] = json!({ "vllm": { "metric": "EndToEndLatency" } }));
+    assert!(demand.contains("no other role takes these"), "{demand}");
+}

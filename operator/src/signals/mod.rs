@@ -8,6 +8,7 @@ mod ask;
 mod board;
 pub mod client;
 mod collector;
+mod latency;
 mod prometheus;
 pub mod promql;
 mod scale;
@@ -16,9 +17,10 @@ mod server;
 pub use ask::{Ask, Asks};
 pub use board::{Board, DatedRow, Latest};
 pub use collector::{Collector, Endpoints};
+pub use latency::{LatencySignal, Time};
 pub use prometheus::PrometheusSignal;
 pub use scale::ScaleSignal;
-pub use server::{SGLANG, Server, ServerSignal, TRITON, VLLM};
+pub use server::{Reads, Requests, SGLANG, Server, ServerSignal, TRITON, VLLM};
 
 use jiff::{SignedDuration, Timestamp};
 use wellfed_engine::reading::{ReadFailure, Reading};
@@ -41,6 +43,8 @@ pub struct Seen<'a> {
     pub namespace: &'a str,
     /// The names of its live pods.
     pub pods: &'a [&'a str],
+    /// How many of them are Ready.
+    pub ready: usize,
     /// Its own `spec.replicas`.
     pub replicas: i32,
     /// Now.

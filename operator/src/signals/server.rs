@@ -2,8 +2,9 @@
 //!
 //! To add a server: one more [`Server`], and a field in the API's `SignalSource`.
 
+use super::latency::{Time, Times};
 use super::{Ask, DatedRow, Seen, SignalSource, promql};
-use crate::evidence::SCRAPED_BY;
+use crate::evidence::{SCRAPED_BY, TRITON_REQUESTS, TRITON_WHOLE};
 use wellfed_crds::ServerMetric;
 use wellfed_engine::reading::{ReadFailure, Reading};
 use wellfed_engine::units::PodName;
@@ -16,22 +17,68 @@ pub struct Server {
     running: &'static [&'static str],
     /// Requests queued.
     waiting: &'static [&'static str],
+    /// How long they take.
+    pub(super) times: Times,
+}
+
+/// What is counted of requests in service and queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requests {
+    /// Both.
+    RunningPlusWaiting,
+    /// Queued.
+    Waiting,
+    /// In service.
+    Running,
+}
+
+/// What is read of a model server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// How many requests it has.
+    Requests(Requests),
+    /// How long they take.
+    Time(Time),
+}
+
+impl From<ServerMetric> for Reads {
+    fn from(metric: ServerMetric) -> Self {
+        match metric {
+            ServerMetric::RunningPlusWaiting => Self::Requests(Requests::RunningPlusWaiting),
+            ServerMetric::Waiting => Self::Requests(Requests::Waiting),
+            ServerMetric::Running => Self::Requests(Requests::Running),
+            ServerMetric::TimeToFirstToken => Self::Time(Time::FirstToken),
+            ServerMetric::EndToEndLatency => Self::Time(Time::Whole),
+        }
+    }
 }
 
 /// vLLM.
 pub const VLLM: Server = Server {
     running: &["vllm:num_requests_running", "vllm_num_requests_running"],
     waiting: &["vllm:num_requests_waiting", "vllm_num_requests_waiting"],
+    times: Times::Histograms {
+        first_token: &["vllm:time_to_first_token_seconds", "vllm_time_to_first_token_seconds"],
+        whole: &["vllm:e2e_request_latency_seconds", "vllm_e2e_request_latency_seconds"],
+    },
 };
 
 /// `SGLang`, started with `--enable-metrics`.
 pub const SGLANG: Server = Server {
     running: &["sglang:num_running_reqs", "sglang_num_running_reqs"],
     waiting: &["sglang:num_queue_reqs", "sglang_num_queue_reqs"],
+    times: Times::Histograms {
+        first_token: &["sglang:time_to_first_token_seconds", "sglang_time_to_first_token_seconds"],
+        whole: &["sglang:e2e_request_latency_seconds", "sglang_e2e_request_latency_seconds"],
+    },
 };
 
 /// Triton, which counts what waits and not what runs.
-pub const TRITON: Server = Server { running: &[], waiting: &["nv_inference_pending_request_count"] };
+pub const TRITON: Server = Server {
+    running: &[],
+    waiting: &["nv_inference_pending_request_count"],
+    times: Times::Counters { microseconds: TRITON_WHOLE, requests: TRITON_REQUESTS },
+};
 
 impl Server {
     /// All numbers in one question, told apart by a label of our own. Each name is a selector of its own, so that each has
@@ -51,7 +98,7 @@ impl Server {
 /// Running, waiting or both.
 pub struct ServerSignal {
     ask: Ask,
-    metric: ServerMetric,
+    requests: Requests,
 }
 
 impl ServerSignal {
@@ -59,18 +106,18 @@ impl ServerSignal {
     pub fn new(
         server: &Server,
         endpoint: &str,
-        metric: ServerMetric,
+        requests: Requests,
         confine: impl Fn(&promql::Query) -> Result<promql::Query, promql::QueryError>,
     ) -> Result<Self, promql::QueryError> {
         let query = confine(&promql::parse(&server.query())?)?;
-        Ok(Self { ask: Ask::new(endpoint, &query, vec!["namespace".into(), "pod".into()]), metric })
+        Ok(Self { ask: Ask::new(endpoint, &query, vec!["namespace".into(), "pod".into()]), requests })
     }
 
     const fn parts(&self) -> &'static [&'static str] {
-        match self.metric {
-            ServerMetric::RunningPlusWaiting => &["running", "waiting"],
-            ServerMetric::Waiting => &["waiting"],
-            ServerMetric::Running => &["running"],
+        match self.requests {
+            Requests::RunningPlusWaiting => &["running", "waiting"],
+            Requests::Waiting => &["waiting"],
+            Requests::Running => &["running"],
         }
     }
 
@@ -132,13 +179,14 @@ mod tests {
         }
     }
 
-    fn read(server: &Server, metric: ServerMetric, rows: Vec<Row>) -> Vec<Option<f64>> {
+    fn read(server: &Server, metric: Requests, rows: Vec<Row>) -> Vec<Option<f64>> {
         let signal = ServerSignal::new(server, "default", metric, |query| Ok(query.clone())).unwrap();
         let latest = Latest::answered(&signal.ask, rows, None, NOW);
         let seen = Seen {
             latest: Some(&latest),
             namespace: "demo",
             pods: &["a", "b"],
+            ready: 2,
             replicas: 1,
             now: NOW,
             stale_after: SignedDuration::from_mins(2),
@@ -162,8 +210,8 @@ mod tests {
         };
 
         for server in [VLLM, SGLANG] {
-            assert_eq!(read(&server, ServerMetric::RunningPlusWaiting, rows()), [Some(13.0), None]);
-            assert_eq!(read(&server, ServerMetric::Running, rows()), [Some(8.0), Some(2.0)]);
+            assert_eq!(read(&server, Requests::RunningPlusWaiting, rows()), [Some(13.0), None]);
+            assert_eq!(read(&server, Requests::Running, rows()), [Some(8.0), Some(2.0)]);
         }
     }
 
@@ -174,6 +222,6 @@ mod tests {
             "label_replace(sum by (namespace, pod) (max without (job, service, endpoint, container, metrics_path, prometheus, \
              prometheus_replica, replica) (nv_inference_pending_request_count)), \"part\", \"waiting\", \"\", \"\")"
         );
-        assert_eq!(read(&TRITON, ServerMetric::Waiting, vec![row("a", "waiting", 5.0)]), [Some(5.0), None]);
+        assert_eq!(read(&TRITON, Requests::Waiting, vec![row("a", "waiting", 5.0)]), [Some(5.0), None]);
     }
 }

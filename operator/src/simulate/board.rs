@@ -2,9 +2,9 @@
 
 use super::plant::{Look, Plant};
 use super::scenario::{Measured, Reader, Subject};
+use crate::signals::Requests;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
-use wellfed_crds::ServerMetric;
 use wellfed_engine::reading::Reading;
 use wellfed_engine::units::PodName;
 use wellfed_engine::world::{Pod, PoolState, SignalState, SignalValue};
@@ -116,9 +116,9 @@ fn show(
             let of = |pod: &Pod| {
                 let served = plant.served(at, &pod.name.0)?;
                 let requests = match metric {
-                    ServerMetric::RunningPlusWaiting => served.running + served.waiting,
-                    ServerMetric::Waiting => served.waiting,
-                    ServerMetric::Running => served.running,
+                    Requests::RunningPlusWaiting => served.running + served.waiting,
+                    Requests::Waiting => served.waiting,
+                    Requests::Running => served.running,
                 };
                 Some((pod.name.clone(), (requests, now)))
             };
@@ -241,7 +241,7 @@ mod tests {
             Reader::Whole(Measured::GpuUtilisation),
             Reader::PerPod(Measured::GpuUtilisation),
             Reader::Whole(Measured::Queue),
-            Reader::Server(ServerMetric::Waiting),
+            Reader::Server(Requests::Waiting),
             Reader::Scale(3),
         ]
         .map(|reader| scrape(reader, telemetry));

@@ -5,11 +5,11 @@ use super::board::{Gauge, gpu};
 use super::cluster::{Cluster, Set};
 use super::plant::Look;
 use super::scenario::{Measured, Reader, Scenario, Subject};
+use crate::signals::Requests;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use wellfed_crds::ServerMetric;
 use wellfed_engine::policy::Target;
 use wellfed_sim::scenario::Telemetry;
 
@@ -126,7 +126,7 @@ impl Rivals {
 fn queue(subject: &Subject) -> Metric {
     let signals = subject.policy.signals.iter().zip(&subject.readers);
     let counts = signals.filter_map(|(signal, reader)| match (signal.target, reader) {
-        (Target::AverageValue(target), Reader::Server(ServerMetric::Waiting)) => Some(Metric::Queue(target)),
+        (Target::AverageValue(target), Reader::Server(Requests::Waiting)) => Some(Metric::Queue(target)),
         (Target::AverageValue(target), Reader::Server(_)) => Some(Metric::InSystem(target)),
         (Target::AverageValue(target), Reader::Whole(measured) | Reader::PerPod(measured)) => match measured {
             Measured::Queue => Some(Metric::Queue(target)),

@@ -221,6 +221,26 @@ fn an_optimum_pays_no_start_for_what_is_ready_at_the_start() {
     assert!((started.1 - 1.0 - 1.0 / 6.0).abs() < 1e-9 && started.2 == 1, "{started:?}");
 }
 
+/// One replica answers ten requests a second; 25 arrive, and what waits asks for more, whichever Prometheus tells it.
+#[test]
+fn a_triton_server_is_a_service_whose_queue_and_latency_can_be_read() {
+    let query = "{prometheus: {query: 'sum(rate(requests[1m]))'}}";
+    let triton = SATURATED
+        .replace(query, "{triton: {endpoint: other}}")
+        .replace("signals: {requests: ArrivalRate}", "signals: {}");
+    let late =
+        triton.replace("target: {type: AverageValue, averageValue: 7}", "role: Latency\n        slo: {value: 500m}");
+
+    for text in [&triton, &late] {
+        assert!(figures(text, &[Policy::Wellfed])[0].replicas_max >= 3, "{text}");
+    }
+    let train = STARVED
+        .replace("{prometheus: {query: 'sum(backlog)'}}", "{triton: {}}")
+        .replace("signals: {backlog: Queue}", "signals: {}");
+    let refused = parse(&train).map(|scenario| scenario.workloads.len()).unwrap_err().to_string();
+    assert!(refused.contains("reads a Triton server, and the model is not service"), "{refused}");
+}
+
 #[test]
 fn bad_input_is_refused_with_where_and_what_to_do() {
     for (from, to, told) in [

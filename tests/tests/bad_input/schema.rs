@@ -41,6 +41,28 @@ fn sizes() -> Vec<(Wish, &'static str)> {
     ]
 }
 
+/// A time of a model server's requests that can't be meant, and what `kubectl apply` then says.
+fn times() -> Vec<(Wish, &'static str)> {
+    let late = |source: serde_json::Value| {
+        chat().any_signal(json!({"name": "late", "role": "Latency", "source": source, "slo": {"value": "1"}}))
+    };
+    let quantile = |quantile: &str| late(json!({"vllm": {"metric": "TimeToFirstToken", "quantile": quantile}}));
+    let target = json!({"type": "AverageValue", "averageValue": "10"});
+    let first = json!({"sglang": {"metric": "TimeToFirstToken"}});
+    vec![
+        (late(json!({"vllm": {}})), "of vllm role Latency needs metric TimeToFirstToken or EndToEndLatency"),
+        (late(json!({"sglang": {"metric": "Running"}})), "of sglang role Latency needs metric TimeToFirstToken or"),
+        (chat().any_signal(json!({"name": "late", "source": first, "target": target})), "no other role takes these"),
+        (late(json!({"scale": {}})), "role Latency may be read from a model server too"),
+        (quantile("1"), "quantile must be above 0 and below 1"),
+        (quantile("0"), "quantile must be above 0 and below 1"),
+        (
+            chat().any_signal(json!({"name": "load", "source": {"vllm": {"quantile": "900m"}}, "target": target})),
+            "quantile is for metric TimeToFirstToken and EndToEndLatency",
+        ),
+    ]
+}
+
 /// A structure that can't be meant, and what `kubectl apply` then says.
 fn structures() -> Vec<(Wish, &'static str)> {
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"});
@@ -77,7 +99,7 @@ async fn what_cannot_be_meant_is_refused_at_once_and_the_workload_goes_on_as_it_
     let stage = Stage::set("schema").await?;
     stage.accepted_and_scaled(&chat()).await?;
 
-    for (wrong, said) in sizes().into_iter().chain(structures()) {
+    for (wrong, said) in sizes().into_iter().chain(structures()).chain(times()) {
         let refused = stage.apply(&wrong).await.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused.contains(said), "expected {said:?} of {}, got {refused:?}", wrong.manifest());
     }

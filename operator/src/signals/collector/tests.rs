@@ -53,6 +53,7 @@ impl Prometheus {
             latest: Some(&latest),
             namespace: "demo",
             pods: &[],
+            ready: 0,
             replicas: 1,
             now: Timestamp::now(),
             stale_after: SignedDuration::from_mins(2),

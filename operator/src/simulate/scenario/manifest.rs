@@ -95,7 +95,8 @@ fn config(spec: &GpuWorkloadSpec) -> Config {
     for source in spec.signals.iter().map(|signal| &signal.source) {
         let prometheus = source.prometheus.as_ref().and_then(|one| one.endpoint.clone());
         let servers = [&source.vllm, &source.sglang].into_iter().flatten().filter_map(|one| one.endpoint.clone());
-        names.extend(prometheus.into_iter().chain(servers));
+        let triton = source.triton.as_ref().and_then(|one| one.endpoint.clone());
+        names.extend(prometheus.into_iter().chain(servers).chain(triton));
     }
     let prometheus = names.into_iter().map(|name| PrometheusConfig {
         name,

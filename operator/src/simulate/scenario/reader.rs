@@ -2,14 +2,15 @@
 
 use super::check::Problem;
 use super::file::{Entry, Measured};
-use wellfed_crds::{ServerMetric, Signal, SignalType};
+use crate::signals::{Reads, Requests, Time};
+use wellfed_crds::{ServerMetric, Signal, SignalRole, SignalType};
 use wellfed_sim::scenario::Model;
 
 /// Where one signal gets its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reader {
     /// Requests in each model server.
-    Server(ServerMetric),
+    Server(Requests),
     /// One number for the workload.
     Whole(Measured),
     /// The same, shared evenly among the Ready pods.
@@ -27,12 +28,23 @@ impl Reader {
             return Ok(Self::Scale(u32::try_from(replicas).unwrap_or(0)));
         }
         if source.triton.is_some() {
-            return Err((path, "the models have no Triton server; use a prometheus query over the queue".into()));
+            return match entry.model {
+                Model::Service(_) if signal.role == Some(SignalRole::Latency) => Ok(Self::Whole(Measured::Latency)),
+                Model::Service(_) => Ok(Self::PerPod(Measured::Queue)),
+                Model::Llm(_) | Model::Training(_) => {
+                    Err((path, "reads a Triton server, and the model is not service; use a prometheus query".into()))
+                }
+            };
         }
         if let Some(server) = source.vllm.as_ref().or(source.sglang.as_ref()) {
-            return match entry.model {
-                Model::Llm(_) => Ok(Self::Server(server.metric.unwrap_or(ServerMetric::RunningPlusWaiting))),
-                Model::Training(_) | Model::Service(_) => {
+            let reads = server.metric.unwrap_or(ServerMetric::RunningPlusWaiting).into();
+            return match (&entry.model, reads) {
+                (Model::Llm(_), Reads::Requests(requests)) => Ok(Self::Server(requests)),
+                (Model::Llm(_), Reads::Time(Time::FirstToken)) => Ok(Self::Whole(Measured::Latency)),
+                (Model::Llm(_), Reads::Time(Time::Whole)) => {
+                    Err((path, "the model tells the time to the first token only; use metric TimeToFirstToken".into()))
+                }
+                (Model::Training(_) | Model::Service(_), _) => {
                     Err((path, "reads a model server, and the model is not llm; use a prometheus query".into()))
                 }
             };
