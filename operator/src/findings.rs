@@ -8,9 +8,9 @@ use wellfed_engine::explain;
 use wellfed_engine::figures::{Figures, Throughput, Worse};
 use wellfed_engine::finding::{id, severity};
 use wellfed_engine::gate::{CHECKLIST, Gain, Shown, State};
-use wellfed_engine::opinion::{Finding, Opinion};
+use wellfed_engine::opinion::{Finding, Opinion, Quantity};
 use wellfed_engine::policy::Policy;
-use wellfed_engine::remedies::{remedies, restoring_quality};
+use wellfed_engine::remedies::{Fill, remedies_against, restoring_quality};
 
 /// Where the numbers and words of a finding come from.
 pub struct Sources<'a> {
@@ -43,7 +43,6 @@ impl Sources<'_> {
             severity: format!("{:?}", severity(shown.name, shown.weight)),
             state: format!("{:?}", shown.state),
             weight: format!("{:?}", shown.weight),
-            remedies: self.remedies(shown),
             before: shown.figures.map(|(before, _)| figures(&before, self.better)),
             after: shown.figures.and_then(|(_, after)| after).map(|after| figures(&after, self.better)),
             way_back: self.way_back(shown),
@@ -56,16 +55,23 @@ impl Sources<'_> {
             (status.before, status.after) = (same.before.clone(), same.after.clone());
         }
         self.measured(&mut status, shown, same, last);
+        status.remedies = match (self.opinion, same) {
+            // Nobody has looked since a restart: which cards they are is not known.
+            (None, Some(same)) => same.remedies.clone(),
+            (Some(_), _) | (None, None) => self.remedies(shown, fill(&status.measured)),
+        };
         status
     }
 
-    /// Where the results got worse, first what brings them back.
-    fn remedies(&self, shown: &Shown) -> Vec<String> {
+    /// Where the results got worse, first what brings them back; only what the cards can do, as far as they are known.
+    fn remedies(&self, shown: &Shown, fill: Option<Fill>) -> Vec<String> {
         let class = self.policy.class;
-        let fell = shown.worse == Some(Worse::Quality);
-        let first = restoring_quality(class).filter(|_| fell);
-        let own = remedies(shown.name, class).filter(|own| !fell || !own.restores_quality);
-        first.chain(own).map(ToString::to_string).collect()
+        let oldest = self.opinion.and_then(|opinion| opinion.facts.oldest);
+        let got_worse = shown.worse == Some(Worse::Quality);
+        let first = restoring_quality(class).filter(|_| got_worse);
+        let own =
+            remedies_against(shown.name, class, fill).into_iter().filter(|own| !got_worse || !own.restores_quality);
+        first.chain(own).filter(|remedy| remedy.runs_on(oldest)).map(|remedy| remedy.shown(oldest)).collect()
     }
 
     /// What was measured when it came into its state; while it does not show, what made it a finding.
@@ -114,6 +120,17 @@ impl Sources<'_> {
         let undo = self.undo.as_ref().map(|undo| format!(": try the next remedy, or {undo}"));
         Some(format!("{why}{}", undo.unwrap_or_default()))
     }
+}
+
+/// What fills the memory, as the finding shows it. Memory that stands still says nothing: an allocator keeps what it once had.
+fn fill(measured: &[Measured]) -> Option<Fill> {
+    let reached = |what: Quantity| {
+        let one = measured.iter().find(|one| one.name == format!("{what:?}"))?;
+        let (value, threshold) = (one.value.parse::<f64>().ok()?, one.threshold.as_ref()?.parse::<f64>().ok()?);
+        (value >= threshold).then_some(())
+    };
+    let weights = || reached(Quantity::MemoryOfWeights).map(|()| Fill::Weights);
+    reached(Quantity::MemorySwing).map(|()| Fill::Activations).or_else(weights)
 }
 
 fn measures(found: &Finding) -> Vec<Measured> {
@@ -171,12 +188,15 @@ mod tests {
     use super::*;
     use jiff::SignedDuration;
     use jiff::Timestamp;
+    use wellfed_engine::card::Generation;
+    use wellfed_engine::evidence::GpuEvidence;
     use wellfed_engine::figures::SignalFigures;
     use wellfed_engine::finding::FindingName;
     use wellfed_engine::memory::Moment;
     use wellfed_engine::opinion::Weight;
     use wellfed_engine::rules::RuleName;
-    use wellfed_engine::testing::{Scenario, WorkloadBuilder, trainer, world};
+    use wellfed_engine::span::Span;
+    use wellfed_engine::testing::{Scenario, WorkloadBuilder, busy_gpu, trainer, world};
 
     const NAME: &str = "vision-train";
 
@@ -264,9 +284,66 @@ mod tests {
         };
         let (quality, latency) = (shown(Some(Worse::Quality)), shown(Some(Worse::Latency)));
 
-        assert!(sources.remedies(&quality)[0].starts_with("when quality falls: sensitive layers: norms, softmax"));
-        assert!(sources.remedies(&latency)[0].starts_with("automatic mixed precision in BF16"));
-        assert_eq!(sources.remedies(&quality).len(), sources.remedies(&latency).len(), "none is shown twice");
+        assert!(
+            sources.remedies(&quality, None)[0].starts_with("when quality falls: sensitive layers: norms, softmax")
+        );
+        assert!(sources.remedies(&latency, None)[0].starts_with("automatic mixed precision in BF16"));
+        assert_eq!(
+            sources.remedies(&quality, None).len(),
+            sources.remedies(&latency, None).len(),
+            "none is shown twice"
+        );
+    }
+
+    #[test]
+    fn what_the_cards_cannot_do_is_no_remedy_and_what_nobody_knows_of_them_is_a_condition() {
+        let first = |oldest| {
+            let world = world().workload(trainer(NAME).running(4).wanting(8).seen(|gpu, _| {
+                *gpu = GpuEvidence {
+                    generation: oldest,
+                    fp32: Some(Span::exact(0.8)),
+                    tensor: Some(Span::exact(0.0)),
+                    ..busy_gpu()
+                };
+            }));
+            let world = world.after(3);
+            let found = shown(&world, &[]).into_iter().find(|found| found.rule == "PrecisionUnused").unwrap();
+            (found.remedies[0].clone(), found.remedies.iter().any(|remedy| remedy.starts_with("FP8")))
+        };
+
+        let (turing, ampere, hopper) =
+            (first(Some(Generation::Turing)), first(Some(Generation::Ampere)), first(Some(Generation::Hopper)));
+        assert!(turing.0.starts_with("automatic mixed precision (AMP) in FP16"), "{turing:?}");
+        assert!(ampere.0.starts_with("automatic mixed precision in BF16"), "{ampere:?}");
+        assert_eq!((turing.1, ampere.1, hopper.1), (false, false, true));
+        let (unknown, eight) = first(None);
+        assert!(unknown.ends_with("; needs BF16: Ampere or newer") && eight, "{unknown}");
+    }
+
+    /// Nobody has looked since: the cards are those of before.
+    #[test]
+    fn a_restart_changes_no_remedies() {
+        let open = world().workload(starved()).after(3);
+        let first = vec![FindingStatus { remedies: vec!["as before".into()], ..shown(&open, &[])[0].clone() }];
+        let restarted = open.change(NAME, |workload| workload.opinion = None);
+
+        assert_eq!(shown(&restarted, &first)[0].remedies, ["as before"]);
+    }
+
+    #[test]
+    fn what_fills_the_memory_is_told_by_what_moves_and_by_the_weights() {
+        let measured = |swing: &str, weights: &str| {
+            let one = |name: &str, value: &str, threshold: &str| Measured {
+                name: name.into(),
+                value: value.into(),
+                threshold: Some(threshold.into()),
+            };
+            fill(&[one("MemorySwing", swing, "0.02"), one("MemoryOfWeights", weights, "0.5")])
+        };
+
+        assert_eq!(measured("0.05", "0.1"), Some(Fill::Activations));
+        assert_eq!(measured("0.001", "0.6"), Some(Fill::Weights));
+        assert_eq!(measured("0.001", "0.1"), None, "an allocator may keep what it once had");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod source;
 mod sources;
 mod trainer;
 
+use crate::card::Generation;
 use crate::policy::{Class, GatePolicy};
 use crate::span::Span;
 use jiff::{SignedDuration, Timestamp};
@@ -128,6 +129,9 @@ pub struct GpuEvidence {
     /// Standard deviation of `memory` within the window, 0–0.5.
     #[serde(default)]
     pub memory_swing: Option<Span>,
+    /// Its generation; none where its product is not known.
+    #[serde(default)]
+    pub generation: Option<Generation>,
     /// The share of its memory that the model's weights take, 0–1; none where the model or the product is not known.
     #[serde(default)]
     pub weights: Option<f64>,

@@ -257,6 +257,7 @@ fn measure(measure: &Measure) -> String {
         Quantity::MemoryPeak => format!("GPU memory never more than {} in use", percent(value)),
         Quantity::MemoryNeeded => format!("about {} of GPU memory needed", percent(value)),
         Quantity::MemorySwing => memory_swing(measure),
+        Quantity::MemoryOfWeights => format!("the model's weights take {}", percent(value)),
         Quantity::CpuOfLimit => format!("CPU at {} of its limit", percent(value)),
         Quantity::CpuOfAtHand => format!("CPU at {} of what it can count on", percent(value)),
         Quantity::CpuThrottled => format!("throttled in {} of periods", percent(value)),

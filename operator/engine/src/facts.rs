@@ -1,5 +1,6 @@
 //! What a look measured besides its findings: how well the workload does, and what could be checked at all.
 
+use crate::card::Generation;
 use crate::evidence::{
     ContainerEvidence, DataWait, Evidence, GpuEvidence, ServerEvidence, Sources, TrainerEvidence, Trend,
 };
@@ -16,6 +17,8 @@ pub struct Facts {
     pub figures: Figures,
     /// The most GPU memory that the work took of the fullest GPU, 0–1; none where a server takes it in advance.
     pub needs: Option<f64>,
+    /// The generation of the oldest of its GPUs; none where one of them is not known.
+    pub oldest: Option<Generation>,
     /// The queue's share of the time until an answer begins, 0–1, mean over servers. Where samples are missing: what it
     /// could be at most.
     pub queue_share: Option<f64>,
@@ -45,6 +48,7 @@ impl Facts {
         Self {
             figures: figures(seen),
             needs: needs(seen).and_then(significant),
+            oldest: oldest(seen),
             queue_share: queue_share(&seen.servers),
             waits: waits(&seen.servers),
             checked: checked(seen),
@@ -84,6 +88,11 @@ fn peak(seen: &Evidence) -> Option<f64> {
 /// What the work itself needs at most; none of a server that takes its memory in advance, whose use says nothing.
 fn needs(seen: &Evidence) -> Option<f64> {
     peak(seen).filter(|_| !seen.servers.iter().any(ServerEvidence::keeps_a_cache))
+}
+
+fn oldest(seen: &Evidence) -> Option<Generation> {
+    let all: Option<Vec<_>> = seen.gpus.iter().map(|gpu| gpu.generation).collect();
+    all?.into_iter().min()
 }
 
 /// None of none, and none where one of them is not known.
@@ -260,6 +269,17 @@ mod tests {
         assert_eq!(figures(&seen).memory, None, "it may be the fullest");
         seen.gpus.clear();
         assert_eq!(figures(&seen).memory, None);
+    }
+
+    #[test]
+    fn the_oldest_gpu_says_what_all_can_do_unless_one_is_not_known() {
+        let of = |generations: [Option<Generation>; 2]| {
+            let gpus = generations.map(|generation| GpuEvidence { generation, ..busy_gpu() }).to_vec();
+            Facts::of(&Evidence { gpus, ..measured() }).oldest
+        };
+
+        assert_eq!(of([Some(Generation::Hopper), Some(Generation::Turing)]), Some(Generation::Turing));
+        assert_eq!(of([Some(Generation::Hopper), None]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! `Evidence` → [`judge`] → `Opinion`; `World` → [`decide`] → `Decision` → [`plan`] → `Plan`; [`remember`] keeps what
 //! the next decision needs.
 
+pub mod card;
 mod changes;
 pub mod commands;
 pub mod decide;

@@ -209,6 +209,8 @@ pub enum Quantity {
     MemoryNeeded,
     /// Standard deviation of the memory in use, 0–0.5, mean over GPUs.
     MemorySwing,
+    /// GPU memory that the model's weights take, 0–1, mean over GPUs.
+    MemoryOfWeights,
     /// CPU used over the container's limit, 0–1.
     CpuOfLimit,
     /// CPU used over what a container without a limit can count on: its request, or else its node.

@@ -1,6 +1,7 @@
 //! What a user can do about a finding, read from `remedies/<finding>.toml`: one file a finding, best remedy first. To add one,
 //! write the file and run `make bless`.
 
+use crate::card::{Feature, Generation};
 use crate::policy::Class;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,6 +31,12 @@ pub struct Remedy {
     pub reversible: bool,
     /// Where the figures come from.
     pub source: String,
+    /// What the card must have; left out where any does.
+    #[serde(default)]
+    pub needs: Option<Feature>,
+    /// What fills the memory that it frees, of a remedy against full memory that is better against one of them.
+    #[serde(default)]
+    pub frees: Option<Fill>,
     /// It brings back results that a change made worse, whatever the finding was.
     #[serde(default)]
     pub restores_quality: bool,
@@ -43,6 +50,31 @@ pub struct Precision {
     pub check: String,
     /// The way back.
     pub back: String,
+}
+
+/// What fills a GPU's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fill {
+    /// What a step keeps for its way back: it comes and goes.
+    Activations,
+    /// The model itself, with its gradients and the optimizer's state.
+    Weights,
+}
+
+impl Remedy {
+    /// Whether GPUs of `oldest`, the oldest of them, have what it needs; yes where that is not known.
+    pub fn runs_on(&self, oldest: Option<Generation>) -> bool {
+        self.needs.zip(oldest).is_none_or(|(feature, oldest)| oldest >= feature.since())
+    }
+
+    /// In one line; with what it needs where nobody knows whether the GPUs have it.
+    pub fn shown(&self, oldest: Option<Generation>) -> String {
+        match self.needs.filter(|_| oldest.is_none()) {
+            Some(feature) => format!("{self}; {feature}"),
+            None => self.to_string(),
+        }
+    }
 }
 
 /// How long a remedy takes.
@@ -139,6 +171,13 @@ pub fn remedies(finding: impl fmt::Display, class: Class) -> impl Iterator<Item 
     let name = finding.to_string();
     let own = all().iter().find(|(finding, _)| *finding == name).map(|(_, remedies)| remedies.as_slice());
     own.unwrap_or_default().iter().filter(move |remedy| remedy.classes.contains(&class))
+}
+
+/// The same where it is known what fills the memory: what frees that comes first.
+pub fn remedies_against(finding: impl fmt::Display, class: Class, fill: Option<Fill>) -> Vec<&'static Remedy> {
+    let mut rows: Vec<_> = remedies(finding, class).collect();
+    rows.sort_by_key(|remedy| fill.is_some() && remedy.frees != fill);
+    rows
 }
 
 /// What brings back results that a change made worse, for a workload of `class`, whatever the finding was; a finding after the

@@ -1,9 +1,10 @@
 //! The table of remedies holds what it should: each row is looked up by its finding and setting.
 
-#![allow(clippy::panic)] // a helper of a test fails it by panicking
+#![allow(clippy::panic, clippy::unwrap_used)] // a helper of a test fails it by panicking
 
+use wellfed_engine::card::Generation;
 use wellfed_engine::policy::Class::{self, Batch, Inference, Training};
-use wellfed_engine::remedies::{Remedy, all, defect, remedies, restoring_quality};
+use wellfed_engine::remedies::{Fill, Remedy, all, defect, remedies, remedies_against, restoring_quality};
 use wellfed_engine::rules::RULES;
 
 const CLASSES: [Class; 3] = [Training, Batch, Inference];
@@ -258,4 +259,32 @@ fn every_finding_has_a_remedy_for_every_class_that_it_can_be_found_in() {
 fn occurs(rule: &str, class: Class) -> bool {
     let serving = ["GenerationCapTooHigh", "LatencyNotQueueBound"];
     class != Training || !serving.contains(&rule)
+}
+
+/// Kills: an order that does not ask what fills the memory.
+#[test]
+fn full_memory_is_freed_of_what_fills_it_first_and_the_batch_gets_smaller_last() {
+    let order =
+        |fill| remedies_against("MemoryBound", Training, fill).into_iter().map(|row| row.setting.as_str()).collect();
+    let activations: Vec<_> = order(Some(Fill::Activations));
+    let weights: Vec<_> = order(Some(Fill::Weights));
+
+    assert_eq!(activations[..2], ["activation checkpointing", "FlashAttention"]);
+    assert_eq!(weights[0], "8-bit optimizer");
+    let of_weights = weights.iter().position(|row| row.starts_with("tensor parallelism"));
+    assert!(of_weights < weights.iter().position(|row| *row == "activation checkpointing"), "{weights:?}");
+    for rows in [&activations, &weights, &order(None)] {
+        assert_eq!(rows.last(), Some(&"smaller micro-batch, last"));
+    }
+    assert_eq!(order(None)[0], "activation checkpointing");
+}
+
+#[test]
+fn what_a_card_lacks_is_left_out_and_what_is_not_known_of_it_is_told() {
+    let amp = found("PrecisionUnused", Training, "in BF16").unwrap();
+    let runs = |generation| amp.runs_on(generation);
+
+    assert_eq!((runs(Some(Generation::Turing)), runs(Some(Generation::Ampere)), runs(None)), (false, true, true));
+    assert!(amp.shown(None).ends_with("; needs BF16: Ampere or newer"));
+    assert_eq!(amp.shown(Some(Generation::Hopper)), amp.to_string());
 }

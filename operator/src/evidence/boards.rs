@@ -1,6 +1,8 @@
 //! What boards can do as they leave the factory: their power, where exporters do not send the limit in force, and their
 //! links, which no exporter sends the peak of.
 
+use wellfed_engine::card::Generation;
+
 /// One product.
 #[derive(Debug, PartialEq)]
 pub struct Board {
@@ -25,6 +27,19 @@ impl Board {
             "NVIDIA H100 PCIe" => Some(80.0),
             "NVIDIA H100 NVL" => Some(94.0),
             "NVIDIA H200" | "NVIDIA H200 NVL" => Some(141.0),
+            _ => None,
+        })
+    }
+
+    /// Its generation, by the word of its name that tells the card.
+    pub fn generation(&self) -> Option<Generation> {
+        self.name.split([' ', '-']).find_map(|word| match word {
+            "V100" => Some(Generation::Volta),
+            "T4" => Some(Generation::Turing),
+            "A10" | "A10G" | "A30" | "A40" | "A100" | "A6000" => Some(Generation::Ampere),
+            "L4" | "L40" | "L40S" => Some(Generation::Ada),
+            "H100" | "H200" => Some(Generation::Hopper),
+            "B200" | "GB200" => Some(Generation::Blackwell),
             _ => None,
         })
     }
@@ -94,6 +109,17 @@ mod tests {
         assert_eq!(gigabytes("NVIDIA A100-SXM4-40GB"), Some(40.0));
         assert_eq!(gigabytes("NVIDIA L4"), Some(24.0));
         assert_eq!(gigabytes("NVIDIA B200"), None);
+    }
+
+    #[test]
+    fn each_board_in_the_table_has_a_generation() {
+        let generation = |model| board_of(model).and_then(Board::generation);
+
+        assert!(BOARDS.iter().all(|board| board.generation().is_some()));
+        assert_eq!(generation("Tesla T4"), Some(Generation::Turing));
+        assert_eq!(generation("NVIDIA A100-SXM4-40GB"), Some(Generation::Ampere));
+        assert_eq!(generation("NVIDIA L40S"), Some(Generation::Ada));
+        assert_eq!(generation("NVIDIA GB200"), Some(Generation::Blackwell));
     }
 
     #[test]

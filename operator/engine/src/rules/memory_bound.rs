@@ -4,10 +4,14 @@ use super::{Certainty, Rule, RuleName, Says, at_least, below, measure};
 use crate::evidence::{Evidence, GpuEvidence, ServerEvidence};
 use crate::opinion::{Measure, Quantity, Weight};
 use crate::policy::Class;
+use crate::span::Span;
 
 /// Only where nothing takes memory in advance: a server fills it at its start, and says nothing by it. More replicas hold
 /// the same each, unless the model is split over them: then it is only said.
 pub struct MemoryBound;
+
+/// Weights that take this much leave no room for gradients as large as they are: they fill the memory, not what a step keeps.
+const MOSTLY_WEIGHTS: f64 = 0.5;
 
 impl Rule for MemoryBound {
     fn name(&self) -> RuleName {
@@ -54,6 +58,7 @@ fn measured(seen: &Evidence) -> Vec<Measure> {
     [
         measure(Quantity::MemoryUsed, seen.gpu_mean(|gpu| gpu.memory), limits.memory_full_from),
         measure(Quantity::MemorySwing, seen.gpu_mean(|gpu| gpu.memory_swing), limits.memory_moves_from),
+        measure(Quantity::MemoryOfWeights, seen.gpu_mean(|gpu| gpu.weights.map(Span::exact)), MOSTLY_WEIGHTS),
         measure(Quantity::SmActivity, seen.gpu_mean(|gpu| gpu.sm), limits.sm_busy_from),
         measure(Quantity::GpuActivity, seen.gpu_mean(GpuEvidence::activity), limits.starved_below),
     ]

@@ -47,7 +47,9 @@ fn the_table_of_remedies_is_that_of_the_data() {
         "# Remedies\n\n<!-- Generated from operator/engine/src/remedies by `make bless`; do not edit. -->\n\n\
          What `status.findings[].remedies` lists, best first for each class. *Gain* is what was reported by the source, not what \
          was measured on your workload: wellfed measures that itself, before and after. Where a remedy may lower the precision of \
-         the results, it says what to check and the way back.\n",
+         the results, it says what to check and the way back. What *needs* a generation of cards is left out where the cards are known \
+         to be older, and says so where they are not known. Of full memory, what frees that which fills it comes first, where that was \
+         measured.\n",
     );
     for finding in names() {
         let file: File =
@@ -68,7 +70,11 @@ fn row(remedy: &Remedy, text: &mut String) {
     };
     let effort = format!("{:?}", remedy.effort).to_lowercase();
     let undone = if remedy.reversible { "yes" } else { "no" };
-    let (setting, value, gain) = (cell(&remedy.setting), cell(&remedy.value), cell(&remedy.gain));
+    let value = match remedy.needs {
+        Some(feature) => format!("{} ({feature})", remedy.value),
+        None => remedy.value.clone(),
+    };
+    let (setting, value, gain) = (cell(&remedy.setting), cell(&value), cell(&remedy.gain));
     let (risk, source) = (cell(&risk), cell(&remedy.source));
     writeln!(text, "| {setting} | {value} | {classes} | {gain} | {risk} | {effort} | {undone} | {source} |").unwrap();
 }

@@ -73,6 +73,7 @@ impl History {
             memory_swing: memory_swing(samples),
             clock: samples.mean(Metric::Clock),
             product: self.model(board),
+            generation: self.product(board).and_then(Board::generation),
             clocks_held: samples.mean(Metric::ClocksHeld),
             clock_events: samples.mean(Metric::ClockEvents),
             lanes: samples.mean(Metric::PcieLanes),
