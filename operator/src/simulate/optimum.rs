@@ -29,12 +29,6 @@ pub fn optimum(need: &[u32], step: f64, start_up: f64) -> Optimum {
     with_ready(need, step, start_up, 0)
 }
 
-/// The same when a start is billed for `minimum` seconds at least, which its load time counts towards and its time in
-/// use does not.
-pub fn with_minimum(need: &[u32], step: f64, start_up: f64, minimum: f64) -> Optimum {
-    optimum(need, step, start_up.max(minimum))
-}
-
 /// As `optimum`, when a start is billed for `start` seconds and `ready` replicas were started before the beginning, which
 /// nobody pays for.
 pub fn with_ready(need: &[u32], step: f64, start: f64, ready: u32) -> Optimum {
@@ -86,13 +80,12 @@ mod tests {
         fn it_costs_what_brute_force_finds(
             need in prop::collection::vec(0_u32..5, 1..14),
             start in 0_u32..80,
-            minimum in 0_u32..80,
         ) {
-            let (start, minimum) = (f64::from(start), f64::from(minimum));
+            let start = f64::from(start);
 
-            let got = with_minimum(&need, 15.0, start, minimum);
+            let got = optimum(&need, 15.0, start);
 
-            let expected = by_dynamic_programming(&need, 15.0, start.max(minimum), 0) / 3600.0;
+            let expected = by_dynamic_programming(&need, 15.0, start, 0) / 3600.0;
             prop_assert!((got.replica_hours - expected).abs() < 1e-9, "{} for {expected}", got.replica_hours);
             prop_assert!(got.replicas.iter().zip(&need).all(|(held, need)| held >= need));
         }

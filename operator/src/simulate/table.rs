@@ -36,21 +36,22 @@ fn of(workload: &WorkloadReport) -> Table {
     for one in &workload.policies {
         table.add_row(row(one.policy.name(), &one.figures));
     }
-    table.add_row(best(&workload.optimum));
+    table.add_row(best(&workload.optimum, workload.slo_seconds.is_some()));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }
 
-fn best(optimum: &Hindsight) -> Vec<String> {
+fn best(optimum: &Hindsight, has_slo: bool) -> Vec<String> {
     let most = optimum.replicas.iter().copied().fold(0.0, f64::max);
     let mean = optimum.replicas.iter().sum::<f64>() / optimum.replicas.len().max(1) as f64;
     let mut row =
         vec!["optimum in hindsight".to_owned(), format!("{:.1}", optimum.gpu_hours), format!("{:.2}", optimum.cost)];
-    row.extend(["–", "–", "–"].map(str::to_owned));
+    row.push(if has_slo { format!("{:.2} % / –", optimum.time_over_slo * 100.0) } else { "–".to_owned() });
+    row.extend(["–", "–"].map(str::to_owned));
     row.push(format!("{mean:.1} / {most:.0}"));
-    row.push(format!("{} starts", optimum.starts));
+    row.push(format!("{} ({} starts, {} stops)", optimum.scale_events, optimum.starts, optimum.stops));
     row.push("–".to_owned());
     row
 }
@@ -92,5 +93,29 @@ fn length(seconds: f64) -> String {
         seconds if seconds >= 86_400.0 => format!("{:.1} days", seconds / 86_400.0),
         seconds if seconds >= 3_600.0 => format!("{:.1} hours", seconds / 3_600.0),
         seconds => format!("{:.1} minutes", seconds / 60.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_optimum_shows_its_time_over_the_objective_and_its_changes() {
+        let optimum = Hindsight {
+            gpu_hours: 12.0,
+            cost: 24.0,
+            starts: 5,
+            stops: 4,
+            scale_events: 7,
+            time_over_slo: 0.0,
+            replicas: vec![1.0, 3.0],
+        };
+
+        assert_eq!(
+            best(&optimum, true),
+            ["optimum in hindsight", "12.0", "24.00", "0.00 % / –", "–", "–", "2.0 / 3", "7 (5 starts, 4 stops)", "–"]
+        );
+        assert_eq!(best(&optimum, false)[3], "–");
     }
 }
