@@ -37,6 +37,3 @@ pub use status::{
 pub use workload::{
     Class, Fallback, FallbackBehavior, GpuWorkload, GpuWorkloadSpec, Mode, ScaleTargetRef, WorkloadPool,
 };
-
-/// The group of every kind.
-pub const GROUP: &str = "wellfed.dev";

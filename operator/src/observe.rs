@@ -78,7 +78,7 @@ pub struct Ready {
     /// What a person says against the gate, if anything.
     pub gate_override: Option<Word>,
     /// The latest opinion, if it found anything: what was measured.
-    pub opinion: Option<Opinion>,
+    pub opinion: Option<Arc<Opinion>>,
     /// How the GPU containers of its pods ended within the longest window, as far as it was seen.
     pub exits: Vec<Exit>,
 }
@@ -203,6 +203,7 @@ fn looked_at(
     let mut memory = recall.memory(&id.uid, workload);
     templates::keep_up(&mut memory.gate.template, &template.digest);
     let (figures, own) = measures(id, &resolved, &signals, look);
+    let opinion = look.opinions.get(&id.uid);
     let state = Workload {
         id: id.clone(),
         created: workload.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -210,7 +211,7 @@ fn looked_at(
         pools,
         measures: figures,
         signals,
-        opinion: look.opinions.get(&id.uid).cloned(),
+        opinion: opinion.map(|opinion| Opinion::clone(opinion)),
         template: Some(template),
         gate_override: gate_override.as_ref().and_then(Word::in_force).cloned(),
         memory,
@@ -218,7 +219,7 @@ fn looked_at(
     let stuck = stuck(&resolved.targets, &state, look.catalog, look.now);
     let exits =
         recall.ends.entry(id.uid.clone()).or_default().see(&resolved.targets, look.catalog, &recall.sharing, look.now);
-    let opinion = state.opinion.clone().filter(|opinion| !opinion.findings.is_empty());
+    let opinion = opinion.filter(|opinion| !opinion.findings.is_empty()).cloned();
     let ready = Ready { resolved, settling, contested, foreign, stuck, ready_pods, own, gate_override, opinion, exits };
     (ready, state)
 }

@@ -167,7 +167,7 @@ impl Reporter<'_> {
                 let policy = &ready.resolved.policy;
                 let mut status = status::decided(decision, &ready.resolved, generation, selector);
                 let undo = undo(&ready.resolved.targets, decision.memory.gate.retest.as_ref());
-                let (opinion, better) = (ready.opinion.as_ref(), ready.resolved.better());
+                let (opinion, better) = (ready.opinion.as_deref(), ready.resolved.better());
                 let sources = Sources { opinion, last: &last.findings, policy, better, undo };
                 status.findings = findings::findings(decision, &sources);
                 (status, conditions::decided(ready, decision, &obstacles))

@@ -35,12 +35,13 @@ pub fn decide_with(world: &World, one: impl Fn(&Workload, &World, &mut Ledger) -
         .into_iter()
         .map(|workload| {
             catch_unwind(AssertUnwindSafe(|| one(workload, world, &mut ledger)))
-                .map_err(|panic| Panicked { id: workload.id.clone(), message: text(panic.as_ref()) })
+                .map_err(|panic| Panicked { id: workload.id.clone(), message: panic_message(panic.as_ref()) })
         })
         .collect()
 }
 
-fn text(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a caught panic said.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text =
         panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "no message".to_owned())

@@ -7,9 +7,10 @@ use crate::rules::RuleName;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// All opinions, by the workload's uid.
-pub type Opinions = BTreeMap<String, Opinion>;
+pub type Opinions = BTreeMap<String, Arc<Opinion>>;
 
 /// One look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

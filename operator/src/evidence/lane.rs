@@ -22,16 +22,16 @@ use wellfed_engine::opinion::{Opinion, Opinions};
 
 /// The latest opinions: written by the lane, read by cycles.
 #[derive(Clone, Default)]
-pub struct Verdicts(Arc<RwLock<Opinions>>);
+pub struct Verdicts(Arc<RwLock<Arc<Opinions>>>);
 
 impl Verdicts {
     /// As they stand.
-    pub fn snapshot(&self) -> Opinions {
+    pub fn snapshot(&self) -> Arc<Opinions> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn post(&self, opinions: Opinions) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = opinions;
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(opinions);
     }
 }
 
@@ -191,7 +191,7 @@ fn shows_none(watched: &[Watched], history: &History) -> bool {
 }
 
 fn judged(watched: &[Watched], history: &History) -> Opinions {
-    watched.iter().filter_map(|one| Some((one.uid.clone(), opinion(one, history)?))).collect()
+    watched.iter().filter_map(|one| Some((one.uid.clone(), Arc::new(opinion(one, history)?)))).collect()
 }
 
 /// None without evidence. A panic over one workload is a bug of ours that must not end the lane for all others.

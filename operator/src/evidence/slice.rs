@@ -170,12 +170,6 @@ impl Slice {
         self.by_pod.note(key, metric.column(), value);
     }
 
-    /// One node's value over the time of this look, in our unit.
-    pub fn note_node(&mut self, node: &str, metric: Metric, value: f64) {
-        let node = self.nodes.id(node);
-        self.by_node.note((node, WHOLE), metric.column(), value);
-    }
-
     /// Takes a metric out again: its answer broke off.
     pub fn forget(&mut self, metric: Metric) {
         (self.series[metric.index()], self.dropped[metric.index()]) = (0, 0);

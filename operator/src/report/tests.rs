@@ -148,7 +148,7 @@ impl Stage {
             findings: rules.iter().map(finding).collect(),
             facts: Facts::default(),
         };
-        let opinions: Opinions = rules.map(|rules| ("u".to_owned(), opinion(rules))).into_iter().collect();
+        let opinions: Opinions = rules.map(|rules| ("u".to_owned(), Arc::new(opinion(rules)))).into_iter().collect();
         let catalog = catalog();
         let object = self.server.lock().unwrap().object.clone();
         let look = Lookout {

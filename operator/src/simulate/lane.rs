@@ -6,6 +6,7 @@ use super::sampler::{SampledPod, Sampler};
 use super::scenario::{LOOK_EVERY, Scenario};
 use crate::evidence::{History, LONGEST, Watched};
 use jiff::{SignedDuration, Timestamp};
+use std::sync::Arc;
 use wellfed_engine::judge;
 use wellfed_engine::opinion::Opinions;
 
@@ -78,7 +79,7 @@ impl Lane {
         if let Some(slice) = self.lens.through(self.sampler.slice(at), pods) {
             self.history.push(slice, LONGEST);
         }
-        let judged = |one: &Watched| Some((one.uid.clone(), judge(&self.history.evidence(one)?)));
+        let judged = |one: &Watched| Some((one.uid.clone(), Arc::new(judge(&self.history.evidence(one)?))));
         self.opinions = watched.iter().filter_map(judged).collect();
     }
 }

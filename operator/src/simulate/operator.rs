@@ -11,6 +11,7 @@ use crate::intent::Measure;
 use crate::measures::latency;
 use crate::outlook::watched;
 use jiff::Timestamp;
+use std::sync::Arc;
 use wellfed_engine::decide::Decided;
 use wellfed_engine::decision::Decision;
 use wellfed_engine::memory::Memory;
@@ -102,7 +103,7 @@ impl Operator {
             |at| plant.run(at).map_or(&[][..], TrainingRun::ends).iter().map(|end| exit(end, scenario)).collect();
         self.exits = (0..scenario.workloads.len()).map(ends).collect();
         for workload in &mut self.world.workloads {
-            let opinion = self.lane.opinions.get(&workload.id.uid);
+            let opinion = self.lane.opinions.get(&workload.id.uid).map(Arc::as_ref);
             if workload.opinion.as_ref() != opinion {
                 workload.opinion = opinion.cloned();
             }

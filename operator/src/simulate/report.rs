@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 use std::thread;
+use wellfed_engine::decide::panic_message;
 use wellfed_sim::scenario::Model;
 
 /// What the simulation of a scenario gave.
@@ -98,9 +99,7 @@ pub fn simulate(scenario: &Scenario, policies: &[Policy]) -> Result<Report, Simu
 }
 
 fn fell(panic: &(dyn std::any::Any + Send)) -> SimulateError {
-    let said =
-        panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
-    SimulateError::Panicked { message: said.unwrap_or_else(|| "no message".to_owned()) }
+    SimulateError::Panicked { message: panic_message(panic) }
 }
 
 impl Report {

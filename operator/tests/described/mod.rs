@@ -50,7 +50,7 @@ fn shown(scenario: &Scenario) -> FindingStatus {
         ready_pods: vec![pod()],
         own: OwnSaid::default(),
         gate_override: None,
-        opinion: workload.opinion.clone(),
+        opinion: workload.opinion.clone().map(std::sync::Arc::new),
         exits: Vec::new(),
     };
     let subject = Subject { id: workload.id.clone(), object: None, state: SubjectState::Resolved(Box::new(ready)) };
