@@ -78,6 +78,24 @@ pub enum Fault {
     Impossible(f64),
 }
 
+/// What an objective is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// The time until a request is answered.
+    Whole,
+    /// The time to the first token of its answer.
+    FirstToken,
+}
+
+/// An objective that asks for replicas while it is missed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slo {
+    /// The longest that it should take, seconds.
+    pub seconds: f64,
+    /// What should.
+    pub of: Objective,
+}
+
 /// What an exporter sends beside its default counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exporter {
@@ -141,8 +159,8 @@ pub struct Draft {
     pub phases: Vec<Phase>,
     /// How telemetry is broken.
     pub fault: Option<Fault>,
-    /// The longest that a request should take, seconds, where that is what asks for replicas.
-    pub slo: Option<f64>,
+    /// What asks for replicas in place of the target, where that is an objective.
+    pub slo: Option<Slo>,
     /// Whether its owner declared that the model is split over the replicas.
     pub sharded: bool,
     /// Pods that ended and are still there, beside those that run: when, in seconds since the start, and of what.

@@ -55,7 +55,7 @@ fn demand(case: &Case, moment: &Moment) -> f64 {
 /// Whether demand exceeds its target by more than an autoscaler tolerates, or the objective is missed where there is one.
 pub fn exceeds(case: &Case, moment: &Moment) -> bool {
     match case.draft.slo {
-        Some(slo) => moment.whole.is_some_and(|whole| whole > slo),
+        Some(slo) => moment.took.is_some_and(|took| took > slo.seconds),
         None => demand(case, moment) > 1.0 + TOLERANCE,
     }
 }

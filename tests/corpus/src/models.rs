@@ -50,10 +50,28 @@ impl Llm {
     /// Requests a second that one replica can answer, its GPU and its tokeniser considered.
     pub fn rate(&self) -> f64 {
         let batch = self.concurrent();
-        let prefill = PREFILL_FIXED + self.prefill_each * f64::from(self.prompt);
         let decode = f64::from(self.output) * (self.decode_fixed + self.decode_each * batch) / batch;
         let tokenising = 1000.0 * self.tokenizers / self.tokenizing.max(1e-9);
-        (1000.0 / (prefill + decode)).min(tokenising)
+        (1000.0 / (self.prefill() + decode)).min(tokenising)
+    }
+
+    /// Seconds until a request that meets no other is answered.
+    pub fn alone(&self) -> f64 {
+        1.0 / Self { batch: 1, tokenizing: 0.0, ..*self }.rate()
+    }
+
+    /// Seconds of these to its first token.
+    pub fn first(&self) -> f64 {
+        (self.prefill() + self.decode_fixed + self.decode_each) / 1000.0
+    }
+
+    /// Seconds by which a request holds up each that it meets from its beginning to its end.
+    pub fn own(&self) -> f64 {
+        (self.prefill() + f64::from(self.output) * self.decode_each) / 1000.0
+    }
+
+    fn prefill(&self) -> f64 {
+        PREFILL_FIXED + self.prefill_each * f64::from(self.prompt)
     }
 
     /// Poisson arrivals at `per_second`, with other rates from later seconds on.

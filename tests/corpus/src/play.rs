@@ -1,6 +1,6 @@
 //! Plays a scenario with the models alone, for a number of replicas, with its cause or without.
 
-use crate::case::{Case, NEIGHBOUR, Pod, WORKLOAD};
+use crate::case::{Case, NEIGHBOUR, Objective, Pod, WORKLOAD};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use wellfed_sim::sim::{Sim, Stage, State};
@@ -11,7 +11,8 @@ const LOOK: f64 = 5.0;
 /// Moments over which the time of a request is averaged: two minutes.
 const RECENT: usize = 24;
 
-/// Requests that were answered so far, and the seconds that each was in the system, summed.
+/// Requests whose time the objective is about that were answered so far, or got their first token, and the seconds that
+/// each took to that, summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answered {
     count: f64,
@@ -19,11 +20,14 @@ pub struct Answered {
 }
 
 impl Answered {
-    fn so_far(sim: &Sim) -> Self {
+    fn so_far(sim: &Sim, objective: Objective) -> Self {
         match sim.workloads().first().map(|workload| &workload.state) {
-            Some(State::Llm(pool)) => pool.engines.values().fold(Self::default(), |all, one| Self {
-                count: all.count + one.whole.total as f64,
-                seconds: all.seconds + one.whole.sum,
+            Some(State::Llm(pool)) => pool.engines.values().fold(Self::default(), |all, one| {
+                let took = match objective {
+                    Objective::Whole => &one.whole,
+                    Objective::FirstToken => &one.first_token,
+                };
+                Self { count: all.count + took.total as f64, seconds: all.seconds + took.sum }
             }),
             Some(State::Service(pool)) => pool.batchers.values().fold(Self::default(), |all, one| Self {
                 count: all.count + one.inferences as f64,
@@ -62,10 +66,10 @@ pub struct Moment {
     pub running: f64,
     /// Requests or samples finished a second that brought something: one that is learned for nothing does not.
     pub throughput: f64,
-    /// What language-model servers, and servers that batch, have answered so far.
+    /// What language-model servers, and servers that batch, have answered so far, or begun to.
     pub answered: Answered,
-    /// Mean time of the requests that they answered in two minutes, or of the last ones before; none before the first.
-    pub whole: Option<f64>,
+    /// Mean time of those of two minutes, or of the last ones before; none before the first.
+    pub took: Option<f64>,
 }
 
 /// What a run brought, over the time that is compared.
@@ -73,8 +77,8 @@ pub struct Moment {
 pub struct Outcome {
     /// Requests or samples finished a second.
     pub throughput: f64,
-    /// Mean time that they wait, seconds, by Little's law; where an objective asks for replicas, until they are
-    /// answered.
+    /// Mean time that they wait, seconds, by Little's law; where an objective asks for replicas, the mean
+    /// time that it is about.
     pub waiting: f64,
 }
 
@@ -112,6 +116,7 @@ pub fn play(case: &Case, variant: Variant, onlooker: &mut impl Onlooker) -> Resu
         }
     }
     let count = case.draft.replicas + u32::from(variant == Variant::OneMore);
+    let objective = case.draft.slo.map_or(Objective::Whole, |slo| slo.of);
     let mut moments: Vec<Moment> = Vec::new();
     while sim.now() < f64::from(case.draft.minutes) * 60.0 {
         let pods = case.draft.pods(count, sim.now());
@@ -120,10 +125,10 @@ pub fn play(case: &Case, variant: Variant, onlooker: &mut impl Onlooker) -> Resu
         sim.step(&BTreeMap::from([(WORKLOAD.to_owned(), replicas), (NEIGHBOUR.to_owned(), neighbours)]));
         let due = moments.last().map_or(0.0, |last| last.second) + LOOK <= sim.now();
         if due {
-            let now = moment(&sim, &pods);
+            let now = moment(&sim, &pods, objective);
             let before = moments.len().checked_sub(RECENT).map_or(Answered::default(), |at| moments[at].answered);
-            let last = moments.last().and_then(|last| last.whole);
-            moments.push(Moment { whole: now.answered.mean_since(before).or(last), ..now });
+            let last = moments.last().and_then(|last| last.took);
+            moments.push(Moment { took: now.answered.mean_since(before).or(last), ..now });
         }
         onlooker.look(&sim, &pods, moments.last().filter(|_| due));
     }
@@ -131,10 +136,10 @@ pub fn play(case: &Case, variant: Variant, onlooker: &mut impl Onlooker) -> Resu
 }
 
 /// What truly stands now.
-fn moment(sim: &Sim, pods: &[Pod]) -> Moment {
+fn moment(sim: &Sim, pods: &[Pod], objective: Objective) -> Moment {
     let truth = sim.workloads().first().map(wellfed_sim::sim::Running::truth).unwrap_or_default();
     let any = pods.iter().any(|pod| pod.replica.stage == Stage::Ready);
     let running = if any { truth.running } else { 0.0 };
-    let answered = Answered::so_far(sim);
-    Moment { second: sim.now(), waiting: truth.queue, running, throughput: truth.useful, answered, whole: None }
+    let answered = Answered::so_far(sim, objective);
+    Moment { second: sim.now(), waiting: truth.queue, running, throughput: truth.useful, answered, took: None }
 }

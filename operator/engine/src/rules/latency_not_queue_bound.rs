@@ -58,7 +58,7 @@ fn hardly_queued(servers: &[ServerEvidence], share: f64) -> bool {
     servers.iter().try_fold(0.0, |sum, server| Some(sum + beyond(server)?)).is_some_and(|sum| sum < 0.0)
 }
 
-/// Hardly more than one at a time, and no arithmetic that two would have to share.
+/// Hardly more than one at a time, and neither arithmetic nor long contexts that two would have to share.
 fn alone(seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
     // A model in FP32 leaves the tensor pipe alone and fills the SMs.
@@ -66,22 +66,38 @@ fn alone(seen: &Evidence) -> bool {
         below(gpu.tensor, limits.tensor_busy_from)
             && (below(gpu.sm, limits.sm_full_from) || at_least(gpu.dram, limits.dram_busy_from))
     };
-    seen.most_servers(|server| below(server.running, limits.serial_below)) && seen.most_gpus(shares_nothing)
+    let one = |server: &ServerEvidence| {
+        below(server.running, limits.serial_below) && (!server.keeps_a_cache() || short(server, seen))
+    };
+    seen.most_servers(one) && seen.most_gpus(shares_nothing)
 }
 
 /// So seldom together that another replica shortens them by less than a tenth, even if all that run at one server share
-/// its speed: of a share `busy` of its time each takes `1 / (1 - busy)` of the time that it takes alone.
+/// its speed.
 fn far_apart(seen: &Evidence) -> bool {
     let most = seen.servers.iter().map(|server| server.running.map_or(f64::INFINITY, |running| running.high));
     let Some(running) = most.reduce(f64::max).filter(|running| running.is_finite()) else { return false };
-    let (busy, replicas) = (running / (1.0 + running), seen.servers.len() as f64);
-    busy / replicas.mul_add(1.0 - busy, 1.0) < seen.gate.thresholds.gain_from
+    gain(running, seen) < seen.gate.thresholds.gain_from
 }
 
-/// Few enough to share the reading of the weights, and not so long that each adds much to it.
-fn few(server: &ServerEvidence, seen: &Evidence) -> bool {
+/// Share by which another replica shortens what takes `1 + others` of its time alone: a share `b = others / (1 + others)`
+/// of a server is taken, so that it takes `1 / (1 - b)` of its time, and `1 / (1 - b n / (n + 1))` with one more than `n`.
+fn gain(others: f64, seen: &Evidence) -> f64 {
+    others / (seen.servers.len() as f64 + 1.0 + others)
+}
+
+/// Contexts that add so little to the reading of the weights that another replica, which takes some of them, shortens it
+/// by less than a tenth. Taken for as much to read as the weights is a cache that is small no more.
+fn short(server: &ServerEvidence, seen: &Evidence) -> bool {
     let limits = &seen.gate.thresholds;
-    below(server.running, limits.few_running_below) && below(server.kv, limits.kv_small_below)
+    server.kv.is_some_and(|kv| {
+        kv.below(limits.kv_small_below) && gain(kv.high / limits.kv_small_below, seen) < limits.gain_from
+    })
+}
+
+/// Few enough to share the reading of the weights, and not so long that they add much to it.
+fn few(server: &ServerEvidence, seen: &Evidence) -> bool {
+    below(server.running, seen.gate.thresholds.few_running_below) && short(server, seen)
 }
 
 /// A few at a time, for which the GPU reads its weights once.

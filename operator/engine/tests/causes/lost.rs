@@ -82,7 +82,7 @@ fn plateau() -> Evidence {
 
 fn late() -> Evidence {
     let server = ServerEvidence {
-        kv: exact(0.05),
+        kv: exact(0.02),
         queue_seconds: exact(0.05),
         first_token_seconds: exact(0.5),
         whole_seconds: exact(6.0),
@@ -156,6 +156,7 @@ fn cases_of_software() -> Vec<Case> {
         network,
         servers(SerialRequests, Source::KvCache, serial(), |one| (one.kv, one.kv_lost) = (None, true)),
         servers(Stalled, Source::Answers, counting(), |one| (one.progress, one.progress_lost) = (None, true)),
+        servers(LatencyNotQueueBound, Source::KvCache, late(), |one| (one.kv, one.kv_lost) = (None, true)),
         servers(LatencyNotQueueBound, Source::FirstToken, first_token(), |one| {
             (one.first_token_seconds, one.first_token_lost) = (None, true);
         }),

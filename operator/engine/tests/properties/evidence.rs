@@ -314,7 +314,7 @@ fn beside(cause: usize) -> Replica {
 fn late(cause: usize) -> Replica {
     let decoding = GpuEvidence { engine: exact(0.8), dram: exact(0.6), tensor: exact(0.05), ..busy_gpu() };
     let unqueued = ServerEvidence {
-        kv: exact(0.05),
+        kv: exact(0.02),
         queue_seconds: exact(0.05),
         first_token_seconds: exact(0.5),
         whole_seconds: exact(6.0),

@@ -1,7 +1,7 @@
 //! Services whose objective is missed although no request waits: the model itself takes too long.
 
 use super::parts::{self, Traffic};
-use crate::case::Draft;
+use crate::case::{Draft, Objective, Slo};
 use crate::dice::Dice;
 use crate::models::{Llm, rate};
 use serde_json::json;
@@ -38,8 +38,8 @@ fn of_answers(dice: &mut Dice, index: u64) -> Draft {
 
 /// So many requests at a time in each replica, on the average, and an objective that one alone misses.
 fn served(dice: &mut Dice, draft: Draft, llm: &Llm, running: f64) -> Draft {
-    let alone = 1.0 / Llm { batch: 1, tokenizing: 0.0, ..*llm }.rate();
-    let slo = Some(alone * dice.real("objective", 0.4, 0.8));
+    let alone = llm.alone();
+    let slo = Some(Slo { seconds: alone * dice.real("objective", 0.4, 0.8), of: Objective::Whole });
     let arrivals = llm.arrivals(running * f64::from(draft.replicas) / alone, &[]);
     Draft { model: llm.json(), arrivals, slo, ..draft }
 }
@@ -52,7 +52,7 @@ fn of_model(dice: &mut Dice, index: u64) -> Draft {
     let model = json!({"service": {"gpuSecondsPerRequest": seconds, "cpuSecondsPerRequest": 0.02 * seconds,
         "concurrency": 1, "batch": batch(seconds)}});
     let asked = dice.real("busy", 0.05, 0.25) * f64::from(draft.replicas) / seconds;
-    let slo = Some(seconds * dice.real("objective", 0.4, 0.8));
+    let slo = Some(Slo { seconds: seconds * dice.real("objective", 0.4, 0.8), of: Objective::Whole });
     let mend = vec![("model.service.batch".into(), batch(FASTER * seconds))];
     Draft { model, arrivals: rate(asked, &[], 1, 1), slo, mend, ..draft }
 }

@@ -6,6 +6,7 @@ mod group;
 mod late;
 mod lost;
 mod memory;
+mod objective;
 mod parts;
 mod passing;
 mod served;
@@ -68,6 +69,9 @@ pub const CLASSES: &[Class] = &[
     class("llm-mixed", Group::Working, working::mixed),
     class("llm-decode-heavy", Group::Working, working::decode_heavy),
     class("llm-kv-limited", Group::Working, working::kv_limited),
+    class("slo-queued", Group::Working, objective::queued),
+    class("slo-batched", Group::Working, objective::batched),
+    class("slo-prefill", Group::Working, objective::prefilled),
     class("vision-service", Group::Working, working::vision),
     class("training-at-work", Group::Working, working::training),
     class("training-sharded", Group::Working, memory::sharded),

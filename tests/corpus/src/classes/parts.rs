@@ -14,9 +14,9 @@ pub const PRODUCTS: [(&str, f64); 4] = [
 /// Memory of each of them, MiB.
 const MEMORY: [f64; 4] = [81_559.0, 143_771.0, 81_920.0, 46_068.0];
 /// Bytes of a GiB.
-const GIB: f64 = 1_073_741_824.0;
+pub const GIB: f64 = 1_073_741_824.0;
 /// Launching the kernels of an iteration, ms.
-const LAUNCHING: f64 = 4.0;
+pub const LAUNCHING: f64 = 4.0;
 /// Length of a scenario, minutes: windows are longer for training.
 const MINUTES: (u32, u32) = (24, 36);
 /// So many times the work of the whole scenario waits when training begins.

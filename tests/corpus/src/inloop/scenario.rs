@@ -1,6 +1,6 @@
 //! A scenario of the corpus as `wellfed simulate` reads it: with a manifest, pools, and what its signals measure.
 
-use crate::case::{Case, Draft, Exporter, Fault, WORKLOAD, Work};
+use crate::case::{Case, Draft, Exporter, Fault, Objective, WORKLOAD, Work};
 use crate::garble::{garbled, uncounted};
 use crate::models::span;
 use anyhow::{Context, Result};
@@ -31,7 +31,9 @@ pub fn scenario(case: &Case) -> Result<Option<Scenario>> {
 
 fn answers_late(draft: &Draft) -> bool {
     let tokens = |name: &str| draft.arrivals["rate"][name].as_u64().unwrap_or(0);
-    draft.slo.is_some() && draft.model["llm"].is_object() && tokens("outputTokens") > tokens("promptTokens")
+    draft.slo.is_some_and(|slo| slo.of == Objective::Whole)
+        && draft.model["llm"].is_object()
+        && tokens("outputTokens") > tokens("promptTokens")
 }
 
 /// What breaks telemetry on its way, and a trainer that counts nothing itself.
@@ -88,8 +90,7 @@ fn signal(draft: &Draft) -> (Value, Value) {
     let target = json!({"type": "AverageValue", "averageValue": thousandths(draft.target)});
     let query = |query: &str| json!({"prometheus": {"query": query}});
     if let Some(slo) = draft.slo {
-        let signal =
-            json!({"name": "late", "role": "Latency", "source": query("late"), "slo": {"value": thousandths(slo)}});
+        let signal = json!({"name": "late", "role": "Latency", "source": query("late"), "slo": {"value": thousandths(slo.seconds)}});
         return (signal, json!({"late": "Latency"}));
     }
     // All that is inside, as with fixed replicas: a model server's own count begins behind its tokeniser.
