@@ -71,10 +71,6 @@ const IN_FP32: Gauges = &[
     ("DCGM_FI_PROF_PIPE_FP32_ACTIVE", 0.6),
 ];
 
-const fn with(gpu: Gauges) -> Replica {
-    Replica { gpu, container: &[], server: &[], counters: &[] }
-}
-
 /// A finding: its rule, what it does, a part of what was measured, and a part of its first remedy.
 type Advice = (&'static str, &'static str, &'static str, &'static str);
 
@@ -100,15 +96,15 @@ const CASES: [(Case, &[Advice]); 6] = [
         &[("GenerationCapTooHigh", "Advice", "16.0 times the tokens allowed that are needed", "max_tokens")],
     ),
     (
-        case("small", "Inference", &[with(HARDLY_USED); 2], Labels::Honoured),
+        case("small", "Inference", &[Replica::of(HARDLY_USED); 2], Labels::Honoured),
         &[("OversizedGpu", "Advice", "GPU memory never more than 12 % in use", "smaller class")],
     ),
     (
-        case("single", "Training", &[with(IN_FP32); 2], Labels::Exported),
+        case("single", "Training", &[Replica::of(IN_FP32); 2], Labels::Exported),
         &[("PrecisionUnused", "Advice", "FP32 pipe 60 % in use", "automatic mixed precision in BF16")],
     ),
     (
-        case("fed", "Training", &[with(BUSY); 2], Labels::Honoured),
+        case("fed", "Training", &[Replica::of(BUSY); 2], Labels::Honoured),
         &[("AddingJustified", "Either", "GPUs 95 % active, SMs 70 % in use", "more replicas")],
     ),
 ];

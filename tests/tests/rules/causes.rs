@@ -88,11 +88,7 @@ const NARROW: Gauges = &[
     ("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", 16.0),
 ];
 
-const fn with(gpu: Gauges) -> Replica {
-    Replica { gpu, container: &[], server: &[], counters: &[] }
-}
-
-const NONE: Replica = with(STARVED);
+const NONE: Replica = Replica::of(STARVED);
 
 const SERIAL: Replica = Replica {
     server: &[
@@ -100,7 +96,7 @@ const SERIAL: Replica = Replica {
         ("vllm:num_requests_waiting", 25.0),
         ("vllm:kv_cache_usage_perc", 0.03),
     ],
-    ..with(DECODING_FOR_ONE)
+    ..Replica::of(DECODING_FOR_ONE)
 };
 
 const SERIAL_TRITON: Replica = Replica {
@@ -109,14 +105,15 @@ const SERIAL_TRITON: Replica = Replica {
     ..NONE
 };
 
-const SMALL_KERNELS: Replica = Replica { container: &[("container_cpu_usage_seconds_total", 1.0)], ..with(LAUNCHING) };
+const SMALL_KERNELS: Replica =
+    Replica { container: &[("container_cpu_usage_seconds_total", 1.0)], ..Replica::of(LAUNCHING) };
 
 const FULL: Replica = Replica { server: &[("sglang:num_running_reqs", 48.0), ("sglang:num_queue_reqs", 30.0)], ..NONE };
 
 const IDLE: Replica = Replica { server: &[("sglang:num_running_reqs", 0.0), ("sglang:num_queue_reqs", 0.0)], ..NONE };
 
 /// Copies of what the GPU is fed with, and an idle CPU beside them.
-const MOVING: Replica = Replica { container: &[("container_cpu_usage_seconds_total", 0.4)], ..with(COPYING) };
+const MOVING: Replica = Replica { container: &[("container_cpu_usage_seconds_total", 0.4)], ..Replica::of(COPYING) };
 
 /// Two requests a second, each a second to its first token, of which it queues for 20 ms.
 const TOKENISING: Replica = Replica {
@@ -130,7 +127,7 @@ const TOKENISING: Replica = Replica {
     ..NONE
 };
 
-const DIVERGED: Replica = Replica { server: &[("training_loss", f64::NAN)], ..with(BUSY) };
+const DIVERGED: Replica = Replica { server: &[("training_loss", f64::NAN)], ..Replica::of(BUSY) };
 
 /// Loader workers at the limit of eight cores, throttled in two of five periods.
 const LOADING: Replica = Replica {
@@ -176,7 +173,7 @@ const SHOWN: [Refusal; 15] = [
         "data on the node",
     ),
     refusal(
-        case("hung", "Training", &[with(HUNG); 2], Labels::Honoured),
+        case("hung", "Training", &[Replica::of(HUNG); 2], Labels::Honoured),
         "Stalled",
         "power at 19 % of the board's limit",
         "find the rank",
@@ -194,13 +191,13 @@ const SHOWN: [Refusal; 15] = [
         "route by queue",
     ),
     refusal(
-        case("exchange", "Training", &[with(EXCHANGING); 2], Labels::Exported),
+        case("exchange", "Training", &[Replica::of(EXCHANGING); 2], Labels::Exported),
         "CommunicationBound",
         "NVLink at 40 % of its peak",
         "topology-aware placement",
     ),
     refusal(
-        case("crammed", "Training", &[with(FULL_OF_ACTIVATIONS); 2], Labels::Honoured),
+        case("crammed", "Training", &[Replica::of(FULL_OF_ACTIVATIONS); 2], Labels::Honoured),
         "MemoryBound",
         "GPU memory 96 % in use",
         "activation checkpointing",
@@ -215,7 +212,12 @@ const SHOWN: [Refusal; 15] = [
         case(
             "ranks",
             "Training",
-            &[with(AT_FULL_CLOCK), with(AT_A_LOWER_CLOCK), with(AT_FULL_CLOCK), with(AT_FULL_CLOCK)],
+            &[
+                Replica::of(AT_FULL_CLOCK),
+                Replica::of(AT_A_LOWER_CLOCK),
+                Replica::of(AT_FULL_CLOCK),
+                Replica::of(AT_FULL_CLOCK),
+            ],
             Labels::Honoured,
         ),
         "Straggler",
@@ -223,7 +225,12 @@ const SHOWN: [Refusal; 15] = [
         "replace the pod",
     ),
     refusal(
-        case("links", "Training", &[with(WIDE), with(NARROW), with(WIDE), with(WIDE)], Labels::Exported),
+        case(
+            "links",
+            "Training",
+            &[Replica::of(WIDE), Replica::of(NARROW), Replica::of(WIDE), Replica::of(WIDE)],
+            Labels::Exported,
+        ),
         "Straggler",
         "PCIe link at 8 of 16 lanes, 1 GPUs concerned",
         "replace the pod",
@@ -271,7 +278,7 @@ async fn each_cause_is_named_with_its_remedies_and_nothing_is_scaled() -> anyhow
 const ENDED: [(Refusal, &str); 2] = [
     (
         refusal(
-            case("too-large", "Training", &[with(BUSY); 2], Labels::Honoured),
+            case("too-large", "Training", &[Replica::of(BUSY); 2], Labels::Honoured),
             "GpuOutOfMemory",
             "for want of GPU memory",
             "activation checkpointing",
@@ -280,7 +287,7 @@ const ENDED: [(Refusal, &str); 2] = [
     ),
     (
         refusal(
-            case("looping", "Batch", &[with(WAITING); 2], Labels::Exported),
+            case("looping", "Batch", &[Replica::of(WAITING); 2], Labels::Exported),
             "RunNotProgressing",
             "one container failed",
             "look at the last exits",

@@ -31,6 +31,11 @@ pub enum Labels {
 }
 
 impl Replica {
+    /// One of which only the GPU is measured.
+    pub const fn of(gpu: Gauges) -> Self {
+        Self { gpu, container: &[], server: &[], counters: &[] }
+    }
+
     /// Its gauges as the pod `pod` of `namespace`, `seconds` after they were sent first.
     pub fn gauges(&self, namespace: &str, pod: &str, labels: Labels, seconds: f64) -> Vec<(String, f64)> {
         let whose = match labels {

@@ -18,13 +18,10 @@ const IDLE: Gauges = &[
     ("DCGM_FI_DEV_FB_USED_RATIO", 0.12),
 ];
 
-const fn of(gpu: Gauges) -> Replica {
-    Replica { gpu, container: &[], server: &[], counters: &[] }
-}
+const AT_WORK: &[Replica] = &[Replica::of(BUSY); 2];
 
-const AT_WORK: &[Replica] = &[of(BUSY); 2];
-
-const CASE: Case = Case { name: "idle", class: "Inference", replicas: &[of(IDLE); 2], labels: Labels::Honoured };
+const CASE: Case =
+    Case { name: "idle", class: "Inference", replicas: &[Replica::of(IDLE); 2], labels: Labels::Honoured };
 
 /// Once it is told nothing more is written, until something changes; demand that comes changes no finding.
 #[tokio::test(flavor = "multi_thread")]

@@ -15,13 +15,9 @@ const DECODING: Gauges = &[
     ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 0.08),
 ];
 
-const fn with(gpu: Gauges) -> Replica {
-    Replica { gpu, container: &[], server: &[], counters: &[] }
-}
-
 const CASES: [Case; 2] = [
-    Case { name: "training", class: "Training", replicas: &[with(BUSY); 2], labels: Labels::Honoured },
-    Case { name: "decoding", class: "Inference", replicas: &[with(DECODING); 2], labels: Labels::Exported },
+    Case { name: "training", class: "Training", replicas: &[Replica::of(BUSY); 2], labels: Labels::Honoured },
+    Case { name: "decoding", class: "Inference", replicas: &[Replica::of(DECODING); 2], labels: Labels::Exported },
 ];
 
 const AT_WORK: &str = "GPUs are at work (Saturated), so more would help";

@@ -9,6 +9,7 @@ mod counting;
 mod evidence;
 mod history;
 mod judge;
+mod near;
 mod removal;
 mod trials;
 
