@@ -91,8 +91,8 @@ fn needs(seen: &Evidence) -> Option<f64> {
 }
 
 fn oldest(seen: &Evidence) -> Option<Generation> {
-    let all: Option<Vec<_>> = seen.gpus.iter().map(|gpu| gpu.generation).collect();
-    all?.into_iter().min()
+    let (first, others) = seen.gpus.split_first()?;
+    others.iter().try_fold(first.generation?, |oldest, gpu| Some(oldest.min(gpu.generation?)))
 }
 
 /// None of none, and none where one of them is not known.
