@@ -7,7 +7,7 @@ use crate::evidence::{Demand, Evidence};
 use crate::facts::Facts;
 use crate::opinion::{Confidence, Finding, Gap, Lean, Measure, Opinion, Quantity, Weight};
 use crate::rest::Answers;
-use crate::rules::{Certainty, RULES, Rule, RuleName, Says, rule};
+use crate::rules::{Certainty, RULES, Rule, RuleName, Says, counts, rule};
 use crate::stance::Stance;
 
 /// One look at one workload. The same evidence gives the same opinion.
@@ -69,15 +69,10 @@ fn asked(seen: &Evidence) -> Opinion {
 /// Without GPUs that can be trusted, what the workload's own software counts still refuses.
 fn blind(gap: Gap, mut findings: Vec<Finding>, at_rest: Answers, seen: &Evidence) -> Opinion {
     let long_enough = gap == Gap::NoWarmReplica || seen.covered >= seen.least_covered();
-    findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counted(finding.rule));
+    findings.retain(|finding| finding.weight == Weight::Veto && long_enough && counts(finding.rule));
     findings.sort_by_key(|finding| certainty(finding.rule));
     let lean = findings.first().map_or(Lean::Unknown(gap), |finding| Lean::Refuse(finding.rule));
     Opinion { at: seen.at, demand: seen.demand, lean, findings, at_rest, facts: Facts::of(seen) }
-}
-
-/// Whether its rule goes by what software counts, with no word of the GPUs.
-fn counted(name: RuleName) -> bool {
-    rule(name).is_some_and(|rule| !rule.infers())
 }
 
 fn certainty(name: RuleName) -> Option<Certainty> {

@@ -6,7 +6,7 @@ use crate::gate::{TO_END, TO_STAND};
 use crate::memory::Moment;
 use crate::opinion::{Finding, Opinion};
 use crate::policy::GatePolicy;
-use crate::rules::{self, RULES, Rule, RuleName, Says};
+use crate::rules::{RULES, Rule, RuleName, Says, counts};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl Answers {
 
     /// GPUs can't be trusted: only what software counts shows, and nothing is known not to.
     pub(crate) fn blind(mut self) -> Self {
-        self.shows.retain(|rule| rules::rule(*rule).is_some_and(|rule| !rule.infers()));
+        self.shows.retain(|rule| counts(*rule));
         Self { whole: false, ..self }
     }
 }

@@ -188,7 +188,6 @@ fn covered(looks: usize, interval: SignedDuration) -> SignedDuration {
     interval * i32::try_from(looks).unwrap_or(i32::MAX)
 }
 
-/// A little early is not too early.
 /// How much too early a look may be and still be the next one.
 fn early(interval: SignedDuration) -> SignedDuration {
     interval / 10

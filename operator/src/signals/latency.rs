@@ -1,7 +1,7 @@
 //! How long requests take in model servers: one question for all servers of a kind, one number for a workload.
 
 use super::server::Server;
-use super::{Ask, DatedRow, Seen, SignalSource, promql};
+use super::{Ask, Parts, Seen, SignalSource, promql};
 use crate::evidence::SCRAPED_BY;
 use jiff::Timestamp;
 use wellfed_engine::reading::Reading;
@@ -92,10 +92,9 @@ struct Took {
 
 impl Took {
     /// None where a part is missing or stale. Without requests there is no time, and nobody waited.
-    fn of(rows: &[&DatedRow], seen: &Seen<'_>) -> Option<Self> {
+    fn of(said: &Parts<'_>, seen: &Seen<'_>) -> Option<Self> {
         let part = |part: &str| {
-            let mut found = rows.iter().filter(|row| row.labels.get("part").is_some_and(|name| name == part));
-            let row = found.next().filter(|_| found.next().is_none())?;
+            let row = said.only(part).ok()?;
             Some((Reading::of(row.value, row.at, seen.now, seen.stale_after).known()?, row.at))
         };
         let (requests, at) = part("requests")?;
@@ -130,9 +129,7 @@ impl SignalSource for LatencySignal {
             Ok(latest) => latest,
             Err(failure) => return SignalValue::External(Reading::Failed(failure)),
         };
-        let own = |row: &&DatedRow| row.labels.get("namespace").is_some_and(|name| name == seen.namespace);
-        let rows = |pod: &&str| latest.with("pod", pod).filter(own).collect::<Vec<_>>();
-        let took: Vec<_> = seen.pods.iter().filter_map(|pod| Took::of(&rows(pod), seen)).collect();
+        let took: Vec<_> = seen.pods.iter().filter_map(|pod| Took::of(&seen.parts(latest, pod), seen)).collect();
         SignalValue::External(mean(&took, seen.ready, seen.now))
     }
 }
@@ -141,19 +138,9 @@ impl SignalSource for LatencySignal {
 mod tests {
     use super::*;
     use crate::signals::client::Row;
+    use crate::signals::server::tests::{NOW, row};
     use crate::signals::{Latest, SGLANG, TRITON, VLLM};
     use jiff::SignedDuration;
-
-    const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
-
-    fn row(pod: &str, part: &str, value: f64) -> Row {
-        let labels = [("namespace", "demo"), ("pod", pod), ("part", part)];
-        Row {
-            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            value,
-            at: NOW,
-        }
-    }
 
     /// Rows of pods that say (seconds, requests a second).
     fn saying(pods: &[(&str, f64, f64)]) -> Vec<Row> {

@@ -55,11 +55,32 @@ pub struct Seen<'a> {
     pub signed: bool,
 }
 
+/// Rows of one pod, told apart by a label of our own.
+struct Parts<'a>(Vec<&'a DatedRow>);
+
+impl<'a> Parts<'a> {
+    /// The row of this part, or what there is in its place.
+    fn only(&self, part: &str) -> Result<&'a DatedRow, Reading<f64>> {
+        let mut found = self.0.iter().filter(|row| row.labels.get("part").is_some_and(|name| name == part));
+        match (found.next(), found.next()) {
+            (None, _) => Err(Reading::Missing),
+            (Some(_), Some(_)) => Err(Reading::Failed(ReadFailure::TooManyRows)),
+            (Some(row), None) => Ok(row),
+        }
+    }
+}
+
 impl Seen<'_> {
     /// The rows of the answer, or why there are none.
     fn rows(&self) -> Result<&Latest, ReadFailure> {
         let latest = self.latest.ok_or(ReadFailure::NotYet)?;
         latest.failure().map_or(Ok(latest), Err)
+    }
+
+    /// What a model server's pod says in the workload's namespace, a row for each part.
+    fn parts<'r>(&self, latest: &'r Latest, pod: &str) -> Parts<'r> {
+        let own = |row: &&DatedRow| row.labels.get("namespace").is_some_and(|name| name == self.namespace);
+        Parts(latest.with("pod", pod).filter(own).collect())
     }
 
     /// A row's value, judged.

@@ -3,10 +3,10 @@
 //! To add a server: one more [`Server`], and a field in the API's `SignalSource`.
 
 use super::latency::{Time, Times};
-use super::{Ask, DatedRow, Seen, SignalSource, promql};
+use super::{Ask, Parts, Seen, SignalSource, promql};
 use crate::evidence::{SCRAPED_BY, TRITON_REQUESTS, TRITON_WHOLE};
 use wellfed_crds::ServerMetric;
-use wellfed_engine::reading::{ReadFailure, Reading};
+use wellfed_engine::reading::Reading;
 use wellfed_engine::units::PodName;
 use wellfed_engine::world::SignalValue;
 
@@ -122,21 +122,18 @@ impl ServerSignal {
     }
 
     /// The sum of the parts, as old as the oldest; a part that is missing makes the sum missing, not smaller.
-    fn of_pod(&self, rows: &[&DatedRow], seen: &Seen<'_>) -> Reading<f64> {
+    fn of_pod(&self, said: &Parts<'_>, seen: &Seen<'_>) -> Reading<f64> {
         let mut sum = 0.0;
         let mut oldest = seen.now;
         for part in self.parts() {
-            let mut found = rows.iter().filter(|row| row.labels.get("part").is_some_and(|name| name == part));
-            match (found.next(), found.next()) {
-                (None, _) => return Reading::Missing,
-                (Some(_), Some(_)) => return Reading::Failed(ReadFailure::TooManyRows),
-                (Some(row), None) => {
-                    let reading = Reading::of(row.value, row.at, seen.now, seen.stale_after);
-                    let Some(value) = reading.known() else { return reading };
-                    sum += value;
-                    oldest = oldest.min(row.at);
-                }
-            }
+            let row = match said.only(part) {
+                Ok(row) => row,
+                Err(reading) => return reading,
+            };
+            let reading = Reading::of(row.value, row.at, seen.now, seen.stale_after);
+            let Some(value) = reading.known() else { return reading };
+            sum += value;
+            oldest = oldest.min(row.at);
         }
         Reading::Known { value: sum, at: oldest }
     }
@@ -152,25 +149,21 @@ impl SignalSource for ServerSignal {
             Ok(latest) => latest,
             Err(failure) => return SignalValue::PodsUnread(Reading::Failed(failure)),
         };
-        let of = |pod: &&str| {
-            let own = |row: &&DatedRow| row.labels.get("namespace").is_some_and(|name| name == seen.namespace);
-            let rows: Vec<_> = latest.with("pod", pod).filter(own).collect();
-            (PodName::from(*pod), self.of_pod(&rows, seen))
-        };
+        let of = |pod: &&str| (PodName::from(*pod), self.of_pod(&seen.parts(latest, pod), seen));
         SignalValue::Pods(seen.pods.iter().map(of).collect())
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::signals::Latest;
     use crate::signals::client::Row;
     use jiff::{SignedDuration, Timestamp};
 
-    const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
+    pub const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
 
-    fn row(pod: &str, part: &str, value: f64) -> Row {
+    pub fn row(pod: &str, part: &str, value: f64) -> Row {
         let labels = [("namespace", "demo"), ("pod", pod), ("part", part)];
         Row {
             labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),

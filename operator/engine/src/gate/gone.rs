@@ -18,11 +18,10 @@ pub enum Gone {
 impl GateMemory {
     /// Why the finding `rule` went that last showed at `last`.
     pub fn gone(&self, rule: &str, last: Moment, rest: &Rest) -> Gone {
-        let lives = self.retest.as_ref().map_or(0, |retest| retest.lives.len());
         match self.counted {
             Some(counted) if counted > last => Gone::NotShown,
             _ if rest.disproves(rule, last) => Gone::NotShown,
-            _ if self.counts.len() + lives >= MOST => Gone::Displaced,
+            _ if self.of_demand() >= MOST => Gone::Displaced,
             _ => Gone::NotLookedFor,
         }
     }

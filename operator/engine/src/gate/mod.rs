@@ -244,8 +244,12 @@ impl GateMemory {
 
     /// Whether one more rule fits in.
     fn has_room(&self) -> bool {
-        let lives = self.retest.as_ref().map_or(0, |retest| retest.lives.len());
-        self.counts.len() + lives + self.at_rest.len() < MOST
+        self.of_demand() + self.at_rest.len() < MOST
+    }
+
+    /// Rules that are counted, or under test.
+    fn of_demand(&self) -> usize {
+        self.counts.len() + self.retest.as_ref().map_or(0, |retest| retest.lives.len())
     }
 
     /// Of too many what is over goes first; then what matters least: what is told at rest, advice before what refuses, and of

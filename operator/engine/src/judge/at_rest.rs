@@ -1,11 +1,11 @@
 //! A look while nobody asks for more: what it finds is told, and decides nothing.
 
-use super::{ask, attributable, certainty, counted, finding};
+use super::{ask, attributable, certainty, finding};
 use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::opinion::{Gap, Lean, Opinion, Weight};
 use crate::rest::Answers;
-use crate::rules::{RULES, Says};
+use crate::rules::{RULES, Says, counts};
 
 /// Rules that need no demand, each for itself: what would refuse only advises, and leans to nothing.
 pub fn judge(seen: &Evidence) -> Opinion {
@@ -25,7 +25,7 @@ pub fn judge(seen: &Evidence) -> Opinion {
         }
     }
     if gap.is_some() {
-        findings.retain(|finding| counted(finding.rule));
+        findings.retain(|finding| counts(finding.rule));
         at_rest = at_rest.blind();
     }
     findings.sort_by_key(|finding| certainty(finding.rule));

@@ -153,6 +153,11 @@ pub fn rule(name: RuleName) -> Option<&'static (dyn Rule + Sync)> {
     RULES.iter().find(|rule| rule.name() == name).copied()
 }
 
+/// Whether this rule goes by what software counts, with no word of the GPUs.
+pub fn counts(name: RuleName) -> bool {
+    rule(name).is_some_and(|rule| !rule.infers())
+}
+
 /// How directly a rule sees its cause, most direct first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
